@@ -1,11 +1,11 @@
 // Package chronoscope answers one question: how fast does X run on machine Y,
 // and how far can the number be trusted?
 //
-// The module is a library and a command. The data runs one way: a clock is read
-// (package clock), a method turns readings into samples and samples into an
-// estimate with its interval and verdict (package timermeter and its
-// neighbours), a record holds estimates together with the machine they were
-// taken on, and a report shows a record. Packages are stacked in floors and
-// import downwards only; the tests of this package, which itself is empty, hold
-// that.
+// The module is a library and a command. Data flows in one direction. Package clock reads a clock. A method,
+// such as package timermeter, turns readings into samples, and samples into an estimate with its interval and
+// verdict. A record holds estimates together with a description of the machine that they were taken on. A view
+// and a renderer show a record.
+//
+// Packages are stacked in floors, and import only packages of lower floors. This package is empty; its tests
+// check that.
 package chronoscope

@@ -29,7 +29,7 @@ type Culprit struct {
 // Named says, by the kernel's events, which threads and interrupts made a thread inactive.
 type Named struct {
 	Parts []NamedPart `json:"parts"` // the largest first
-	// Worst are the longest gaps, with the threads and interrupts that had the CPU in each.
+	// Worst holds the longest gaps, with the threads and interrupts that had the CPU in each.
 	Worst []Moment `json:"worst"`
 	// Compared compares the causes that are found without the events with those found by them.
 	Compared []Compared `json:"compared"`
@@ -136,9 +136,9 @@ type stretch struct {
 	who          Culprit
 }
 
-// stretches follows a CPU through its events and returns the stretches in which the thread self did
-// not have it. An interrupt that comes while another thread has the CPU is part of that thread's
-// stretch. obscure are the times for which events are missing.
+// stretches follows a CPU through its events and returns the stretches in which the thread self did not have
+// it. An interrupt that comes while another thread has the CPU is part of that thread's stretch. obscure holds
+// the stretches for which events are missing.
 func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 	names := k.culprits()
 	var inside []stretch // interrupts that have begun but not ended
@@ -160,8 +160,9 @@ func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 			continue
 		}
 		if e.Kind < tracepoint.Losing && e.Thread != current { // the first event, or one of a switch is missing
-			// Some kernels, such as those of virtual machines that were restored, note nothing that the idle
-			// thread of a CPU does: then the thread has had the CPU since some time.
+			// Some kernels, such as those of restored virtual machines, note nothing that a CPU's idle thread
+			// does. If the idle thread had the CPU and self has it now, the switch in between was such an
+			// event: no time is obscure.
 			if current > 0 || current == 0 && e.Thread != self {
 				obscure = append(obscure, stretch{fromNs: fromNs, toNs: e.AtNs})
 			}

@@ -48,8 +48,7 @@ const (
 	LongestDuration = 10 * time.Minute
 	// LongestWatch is the longest time that a recording may wait for a gap.
 	LongestWatch = 24 * time.Hour
-	// turnNs is how much of the time before the awaited gap is kept, at the least; at most twice as
-	// much is kept.
+	// turnNs is the least time before the awaited gap that is kept; at most twice as much is kept.
 	turnNs    = 5e9
 	keptGaps  = 1 << 20
 	keptJoins = 1 << 18
@@ -362,9 +361,9 @@ func (r *recorder) keep(a Anchor) {
 	r.trace.Anchors = append(r.trace.Anchors, a)
 }
 
-// unsettled reports whether the look at a gap was interrupted and the trace has room for the gap
-// that the interruption made. The next look accounts for both gaps, so that a trace that ended
-// now would know nothing about the first.
+// unsettled reports whether the look at a gap was interrupted and the trace has room for the gap that the
+// interruption made. The next look accounts for both gaps; a trace that ended before it would know nothing
+// about the first gap.
 func (r *recorder) unsettled() bool {
 	return r.pending >= 0 && len(r.trace.Gaps) < cap(r.trace.Gaps)
 }
@@ -378,9 +377,9 @@ func touch[T any](s []T) {
 	}
 }
 
-// take adds gaps to the trace and returns how many it added; it only counts those that don't fit. A
-// gap that begins where the reading loop last ended contains the time that the recording spent in
-// Go code, and counts as the recording's own, whatever else fell into it.
+// take adds gaps to the trace and returns how many it added; gaps that don't fit are only counted. A gap that
+// begins where the reading loop last ended contains the time that the recording spent in Go code. It counts as
+// the recording's own, whatever else fell into it.
 func (r *recorder) take(gaps []clock.Gap) (kept int) {
 	t := r.trace
 	for _, g := range gaps {

@@ -55,8 +55,8 @@ type Stretch struct {
 	// Passed is how far each timer advanced in all from the first to the last block, both within and
 	// between trials.
 	Passed Sums `json:"passed"`
-	// CountsAMilli is the counter's rate per millisecond, between the edges of currentTimeMillis where
-	// the rate was as usual; 0 if it is not known.
+	// CountsAMilli is the counter's rate in counts per millisecond, over the time in which both threads ran as
+	// usual (see steady); 0 if it is not known.
 	CountsAMilli float64 `json:"counts_a_milli,omitempty"`
 	// SteadyMillis is the time over which that rate was measured.
 	SteadyMillis float64 `json:"steady_millis,omitempty"`

@@ -17,8 +17,8 @@ type Probed struct {
 }
 
 const (
-	// SharedFrom is the least share by which independent instructions take longer on a core that
-	// counts as shared. On a core that is not shared they differ by 1 to 3 %; with a busy
+	// SharedFrom is a share by which independent instructions take longer. If they take longer by more than
+	// this, the core counts as shared. On a core that is not shared they differ by 1 to 3 %; with a busy
 	// hyperthread they took 15 to 80 % longer (Zen 4).
 	SharedFrom = 0.1
 	// SharedTimes is an upper bound of the factor by which work takes longer because something
@@ -91,21 +91,22 @@ func (s Sharing) Suspicion(what string) string {
 	return ""
 }
 
-// hardlyStays is a share of how often sharing would begin or end between the ends of a sample if these were
-// independent. From it on what they have in common may be chance.
+// hardlyStays is an upper limit of [Sharing.Unseen]'s changed: how often the ends of a sample differ in
+// sharing, as a share of how often they would if they were independent. Above it, their agreement may be
+// chance.
 const hardlyStays = 0.9
 
-// Unseen returns the share of a sample during which the core was typically shared though it was not just
-// before and just after. It follows from how often sharing began or ended during samples, if it comes and
+// Unseen returns the typical share of a sample during which the core was shared although it was not shared just
+// before and just after. It is computed from how often sharing began or ended during samples, if it comes and
 // goes at random, as a Markov chain of two states does.
 func (s Sharing) Unseen() float64 {
 	if s.Samples == 0 || s.Within == 0 {
 		return 0
 	}
-	// Of the ends of samples, this share was on a shared core.
+	// shared is the share of the ends of samples that were on a shared core.
 	shared := (float64(s.Samples) - float64(s.Within)/2) / float64(s.Of)
 	changed := math.Min(1, float64(s.Within)/float64(s.Of)/(2*shared*(1-shared)))
-	if changed > hardlyStays { // the ends of a sample tell nothing of one another
+	if changed > hardlyStays { // the ends of a sample are as good as independent
 		return shared
 	}
 	stays := 1 - changed

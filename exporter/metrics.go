@@ -31,7 +31,7 @@ type Metrics struct {
 // About describes an exporter; it does not change while it runs.
 type About struct {
 	Version string
-	// Tier names what two machines must have in common for their figures to be compared.
+	// Tier names the properties that two machines must share for their figures to be compared.
 	Tier string
 	// Budget is the share of one CPU that may be used.
 	Budget float64
@@ -50,8 +50,8 @@ type totals struct {
 	names                  names
 }
 
-// NewMetrics returns the metrics of an exporter that has not measured anything yet. elapsed returns the time since
-// the start, by a clock that nobody sets; usedCPU returns the CPU time of this process.
+// NewMetrics returns the metrics of an exporter that has not measured anything yet. elapsed returns the time
+// since the start, by a clock that is never set; usedCPU returns the CPU time of this process.
 func NewMetrics(about About, elapsed, usedCPU func() time.Duration) *Metrics {
 	return &Metrics{
 		about: about, elapsed: elapsed, usedCPU: usedCPU,
@@ -164,7 +164,7 @@ var (
 	finding       = desc("finding_info", "1 for each finding about the machine that affects measurements; chronoscope doctor says what to do about it.", "topic", "severity")
 )
 
-// descriptions are those of all metrics except the histogram, which describes itself.
+// descriptions are the descriptions of all metrics except the histogram, which describes itself.
 var descriptions = []*client.Desc{
 	buildInfo, machineInfo, budget, cpuSeconds, turns, pauses, surveys, failures, turnAge, surveyAge, watched, lost, lostShares, lostSquares, worst,
 	disturber, stolen, runQueueWait, throttled, work, workLower, workUpper, workVerdict, clockQuality, clockCost, clockAccuracy, clockVerdict,

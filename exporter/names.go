@@ -17,10 +17,10 @@ type culprit struct{ kind, name string }
 // others stands for all disturbers without a name in the metrics.
 var others = culprit{"others", ""}
 
-// names adds up the time that disturbers took. It names at most `most` of them, since each name is a
-// time series of its own, and sums the time of the others. A new name replaces the one with the least
-// recent time once its own recent time is twice as long. Each second is counted for one name only, the
-// one it had when it was seen.
+// names adds up the time that disturbers took. At most `most` of them have a name, since each name is a time
+// series of its own; the time of the others is summed. A new name replaces the one with the least recent time
+// once its own recent time is twice as long. Each second counts for one name only, the one that the disturber
+// had when it was seen.
 type names struct {
 	most int
 	took map[culprit]float64 // seconds, of those with a name, and of others
@@ -55,8 +55,8 @@ func (n names) add(turn []Disturber) {
 	n.forget()
 }
 
-// admit names a disturber if there is room, or if it took twice as much recently as the least of those
-// with a name.
+// admit gives a disturber a name if there is room, or if it took twice as much time recently as the named
+// disturber that took least.
 func (n names) admit(c culprit) {
 	if _, named := n.took[c]; named || n.most == 0 {
 		return
@@ -79,7 +79,7 @@ func (n names) admit(c culprit) {
 
 func (n names) byLate(a, b culprit) int { return cmp.Compare(n.late[a], n.late[b]) }
 
-// forget drops the candidates that took least recently.
+// forget drops the candidates that took the least time recently.
 func (n names) forget() {
 	excess := len(n.late) - candidates*max(1, n.most)
 	if excess <= 0 {

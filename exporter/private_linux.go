@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// privateFile is a file in memory without a name in any folder. It holds the key of a certificate, and
-// ends with this process, even if SIGKILL ends that.
+// privateFile is a file in memory without a name in any folder. It holds the key of a certificate, and is gone
+// when this process ends, even by SIGKILL.
 type privateFile struct{ fd int }
 
 func newPrivateFile() (*privateFile, error) {
@@ -36,7 +36,7 @@ func (p *privateFile) name() string { return nameOf(p.fd) }
 
 func nameOf(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
-// replace puts the text in place of the file's content, at once, if check accepts a file with the text.
+// replace replaces the file's content by the text, all at once, if check accepts a file with the text.
 func (p *privateFile) replace(text []byte, check func(name string) error) error {
 	next, err := memoryFile(text)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// privateFile is a file in a folder of this user's.
+// privateFile is a file in a folder that belongs to this user.
 type privateFile struct{ folder string }
 
 func newPrivateFile() (*privateFile, error) {
@@ -21,7 +21,7 @@ func newPrivateFile() (*privateFile, error) {
 
 func (p *privateFile) name() string { return filepath.Join(p.folder, "web.yml") }
 
-// replace puts the text in place of the file's content, at once, if check accepts a file with the text.
+// replace replaces the file's content by the text, all at once, if check accepts a file with the text.
 func (p *privateFile) replace(text []byte, check func(name string) error) error {
 	next := filepath.Join(p.folder, "next.yml")
 	if err := os.WriteFile(next, text, 0o600); err != nil {

@@ -32,7 +32,7 @@ type Probe struct {
 	unnamed   bool    // the kernel's events are not available
 }
 
-// Known work: both take about a millisecond.
+// Sizes of the two kinds of known work. Both take about a millisecond.
 const (
 	chainRounds = 1_000_000 // dependent multiplications
 	walkSteps   = 16_384    // dependent loads
@@ -94,8 +94,8 @@ func (p *Probe) Turn(ctx context.Context) Turn {
 	return t
 }
 
-// anyCPU returns one of the CPUs to measure that is available now, since CPUs may come and go; none where the system
-// does not tell which there are.
+// anyCPU returns one of the CPUs to measure that is available now, since CPUs may come and go; none if the
+// system does not tell which CPUs there are.
 func (p *Probe) anyCPU() ([]int, error) {
 	allowed, err := machine.Affinity()
 	if err != nil {

@@ -2,12 +2,12 @@ package exporter
 
 import "time"
 
-// purse is the CPU time that the process may still use, as a token bucket. Within any hour no more
-// than share × 1 h is granted: up to a tenth of that may be saved and spent at once, 85 % come in
-// evenly, and 5 % are left for what a turn costs more than those before it.
+// purse is the CPU time that the process may still use, as a token bucket. Within any hour at most share × 1 h
+// is granted: up to a tenth of that may be saved and spent at once, 85 % come in evenly, and 5 % are left for
+// turns that cost more than those before.
 type purse struct {
 	share        float64       // of one CPU
-	savedSeconds float64       // below 0 where more was used than was granted
+	savedSeconds float64       // below 0 if more was used than was granted
 	asOf         time.Duration // since the start
 	used         time.Duration // by the process, as of then
 }
@@ -18,7 +18,8 @@ const (
 	incomeShare  = 0.85
 )
 
-// newPurse returns a full purse. It owes what the start of the process took.
+// newPurse returns a full purse. The CPU time that the start of the process took is charged at the first call
+// of at.
 func newPurse(share float64) purse {
 	p := purse{share: share}
 	p.savedSeconds = p.mostSeconds()

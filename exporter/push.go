@@ -20,7 +20,7 @@ import (
 )
 
 // Push sends what a registry gathers to a receiver of OTLP at intervals, as protobuf over HTTP. OpenTelemetry's
-// environment variables set what Push does not: OTEL_EXPORTER_OTLP_CERTIFICATE, _HEADERS, _TIMEOUT and others.
+// environment variables set the rest: OTEL_EXPORTER_OTLP_CERTIFICATE, _HEADERS, _TIMEOUT and others.
 type Push struct {
 	// URL is the address to send to, from [PushURL].
 	URL string
@@ -33,7 +33,7 @@ type Push struct {
 }
 
 // PushURL returns the URL to send metrics to, given the base URL of a receiver, such as http://localhost:4318.
-// Without one it is what the environment variables of OpenTelemetry name; empty if they name none.
+// If base is empty, it is the URL in the environment variables of OpenTelemetry; empty if there is none.
 func PushURL(base string, getenv func(string) string) (string, error) {
 	source, whole := "the base URL", ""
 	if base == "" {
@@ -73,7 +73,7 @@ func PushURL(base string, getenv func(string) string) (string, error) {
 }
 
 // Start pushes until stop is called, which pushes once more. A receiver that fails or does not answer delays
-// nothing but the pushes. OpenTelemetry has one handler of errors in a process, and Start sets it.
+// only the pushes. OpenTelemetry has one handler of errors in a process, and Start sets it.
 func (p Push) Start(ctx context.Context, registry client.Gatherer) (stop func(), err error) {
 	sender, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(p.URL))
 	if err != nil {
@@ -98,7 +98,7 @@ func (p Push) Start(ctx context.Context, registry client.Gatherer) (stop func(),
 	}, nil
 }
 
-// resource names the sender: Prometheus makes the labels job and instance of it.
+// resource describes the sender. Prometheus turns it into the labels job and instance.
 func (p Push) resource(ctx context.Context) (*resource.Resource, error) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 const (
 	mostConnections = 64
-	// readsPerSecond bounds the CPU time that many requests can cost: a scrape takes two or three
-	// reads, a TLS handshake some more. readsAtOnce is the size of a burst that is let through.
+	// readsPerSecond limits the CPU time that many requests can cost: a scrape takes two or three reads, a TLS
+	// handshake some more. readsAtOnce is the number of reads that may come in a burst.
 	readsPerSecond = 40
 	readsAtOnce    = 200
 )
@@ -40,7 +40,7 @@ type throttledConn struct {
 	reads *rate.Limiter
 }
 
-// Read waits after it has read: an idle connection uses up none of the rate.
+// Read waits after it has read. So an idle connection does not use up any of the rate.
 func (c throttledConn) Read(to []byte) (int, error) {
 	n, err := c.Conn.Read(to)
 	if n > 0 {

@@ -37,8 +37,8 @@ func (t Turn) lostShare() float64 {
 	return lost / t.Watched.Seconds()
 }
 
-// Kernel is what the kernel has counted: Stolen since the machine started, the others since the prober
-// did.
+// Kernel holds what the kernel has counted: Stolen since the machine started, the other fields since the prober
+// started.
 type Kernel struct {
 	Stolen       stats.Float // seconds for which the hypervisor kept the CPUs from running, over all CPUs
 	RunQueueWait stats.Float // seconds in which some thread of the machine waited for a CPU
@@ -62,7 +62,7 @@ type Work struct {
 type Survey struct {
 	Clocks   []timermeter.Rating
 	Checks   []check.Finding
-	Findings []machine.Finding // the doctor's
+	Findings []machine.Finding // of chronoscope doctor
 	Failures []Failure
 }
 
@@ -72,7 +72,7 @@ type Failure struct {
 	Err  error
 }
 
-// A Step is a part of a turn or survey, or what is done with their results.
+// A Step is a part of a turn or survey, or of the use of their results.
 type Step string
 
 // The steps.

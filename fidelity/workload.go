@@ -93,7 +93,7 @@ func around(s *Sampler, run func(ns float64), close func() error) Task {
 	}
 }
 
-// attempt is like around for a run that can fail.
+// attempt returns a task like that of around; the task returns the error of a run that fails.
 func attempt(s *Sampler, run func(ns float64) error, close func() error) Task {
 	return Task{
 		Take: func(requestedNs float64) (Sample, error) {

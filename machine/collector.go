@@ -40,9 +40,9 @@ func HoldCollector(mostBytes int64) (release func()) {
 	}
 }
 
-// CollectBetween keeps the garbage collector of this process from running until release is called. Between
-// measurements the caller calls settle, which collects where more than garbageBytes have come since the last
-// time. Collections also start where the heap has grown by eight times as much.
+// CollectBetween keeps the garbage collector of this process from running until release is called. The caller
+// calls settle between measurements: it collects if the heap has grown by more than garbageBytes since the last
+// time. A collection also starts whenever the heap has grown by eight times garbageBytes.
 func CollectBetween(garbageBytes int64) (settle, release func()) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	heapBytes := func() int64 {
@@ -58,7 +58,7 @@ func CollectBetween(garbageBytes int64) (settle, release func()) {
 	return func() { // allocates nothing
 		if heapBytes() > before+garbageBytes {
 			runtime.GC()
-			before = heapBytes() // what is kept is not collected again each time
+			before = heapBytes() // memory that is still used does not count again
 		}
 	}, release
 }

@@ -33,8 +33,8 @@ type Machine struct {
 	// what the hypervisor shows, which may differ from the host.
 	SMT *bool `json:"smt"`
 
-	// TSCHz and CoreHz are the rates of the time stamp counter and of the core. This package does
-	// not set them; whoever calibrates does.
+	// TSCHz and CoreHz are the rates of the time stamp counter and of the core. The code that calibrates sets
+	// them, not this package.
 	TSCHz  *float64 `json:"tsc_hz"`
 	CoreHz *float64 `json:"core_hz"`
 	// TickHz is the rate of the kernel's timer interrupt (CONFIG_HZ).
@@ -44,8 +44,8 @@ type Machine struct {
 	Governor        Text `json:"governor"`
 	FrequencyDriver Text `json:"frequency_driver"`
 
-	// Clocksource is the hardware counter behind the kernel's clocks; Clocksources are those that
-	// the kernel could use.
+	// Clocksource is the hardware counter behind the kernel's clocks; Clocksources lists the counters that the
+	// kernel could use.
 	Clocksource  Text   `json:"clocksource"`
 	Clocksources []Text `json:"clocksources"`
 
@@ -75,7 +75,7 @@ type Machine struct {
 	Arch   Text `json:"arch"`   // Go's name of the architecture for which this process was built
 	Go     Text `json:"go"`     // version of Go that built this process
 
-	// Caveats says why a field is empty, and what limits the meaning of a field that is not.
+	// Caveats says why a field is empty, and what limits the meaning of other fields.
 	Caveats []string `json:"-"`
 }
 
@@ -135,8 +135,8 @@ func (m *Machine) read(root fs.FS) {
 	m.readLoad(f)
 }
 
-// caveat adds a caveat on an empty field, or on the limits of one that is not. It removes control
-// characters, because names and values in the text come from outside.
+// caveat adds a caveat on an empty field, or on the limits of another one. It removes control characters,
+// because names and values in the text come from outside.
 func (m *Machine) caveat(format string, args ...any) {
 	text := plain(fmt.Sprintf(format, args...))
 	if !slices.Contains(m.Caveats, text) {

@@ -11,9 +11,9 @@ import (
 // on, run for the time d without interruption when others want its CPU. The thread's share of the
 // CPU does not change. No rights are needed. The goroutine has to be locked to its thread.
 //
-// AskForTurns returns the time for which the thread had asked before, or which the kernel had set.
-// A kernel that ignores the request returns no error. An error says that the thread is not an
-// ordinary one, or that the system forbids the request.
+// AskForTurns returns the time that the thread asked for before, or the kernel's default. A kernel that ignores
+// the request returns no error. An error says that the thread is not an ordinary one, or that the system
+// forbids the request.
 func AskForTurns(d time.Duration) (before time.Duration, err error) {
 	const what = "asking for longer time slices"
 	attr, err := unix.SchedGetAttr(0, 0)

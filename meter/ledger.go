@@ -88,7 +88,7 @@ func (l *ledger) turn(m *Meter, now int64) {
 	l.last.Store(now)
 }
 
-// stepNs is the least step of a clock that is detected.
+// stepNs is the least step of a clock, by which it is set, that is detected.
 const stepNs = time.Second
 
 // setSince reports whether the clock was set between two moments: whether it differs from the finer

@@ -12,17 +12,17 @@ import (
 	"chronoscope/machine"
 )
 
-// awaited is an untraced program that runs. It was started between before and after.
+// awaited is a running untraced program. It was started between before and after.
 type awaited struct {
 	pid, pidfd    int
-	watch         *watch          // nil where nothing is noted
-	own           *machine.Thread // nil where the kernel does not tell of it
+	watch         *watch          // nil if nothing is noted
+	own           *machine.Thread // nil if the kernel does not tell of this thread
 	before, after time.Time
 	long          bool // it is expected to run for longer than attentive
 }
 
-// await waits for its end. Once it has ended, and before it is gone, the counters of its
-// first thread can still be read.
+// await waits for the program's end. When it has ended, and before it is reaped, the counters of its first
+// thread can still be read.
 func (a awaited) await(ctx context.Context) (Run, error) {
 	defer killGroup(a.pid)
 	stop := context.AfterFunc(ctx, func() { killGroup(a.pid) })
@@ -68,10 +68,11 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 
 var errStopsForTracer = errors.New("it asked its parent to trace it (PTRACE_TRACEME), stopped for that, and was ended: measure it below a program that traces it")
 
-// wakeUpNs is how long an idle CPU takes to wake up a thread, at most or so.
+// wakeUpNs is an approximate upper bound of the time that an idle CPU takes to wake up a thread.
 const wakeUpNs = 200e3
 
-// ownWait returns a function that returns how long this thread has waited for a CPU since.
+// ownWait returns a function that returns for how long this thread has waited for a CPU since the call of
+// ownWait.
 func (a awaited) ownWait() func() int64 {
 	look := func() (ns int64) {
 		if a.own == nil {
@@ -87,16 +88,16 @@ func (a awaited) ownWait() func() int64 {
 	return func() int64 { return max(0, look()-before) }
 }
 
-// attentive is the time for which the end of a program is waited for without a word to the Go
-// runtime. Told that a thread waits, it wakes up another to do the work meanwhile: that
-// takes as long as a short program does, from the CPU on which that would run. Unasked,
-// it can stop no thread to collect garbage, which is why it is so short. Beside programs that take
-// longer, the Go runtime is told at once: until then its monitor wakes up each 20 µs.
+// attentive is the time for which the end of a program is awaited without telling the Go runtime that this
+// thread waits. If it is told, the runtime wakes up another thread to do its work. That takes about as long as
+// a short program, on the CPU on which the program would run. If it is not told, the runtime can't stop this
+// thread to collect garbage: so the time is short. Beside programs that are expected to take longer, the
+// runtime is told at once: until then its monitor wakes up every 20 µs.
 const attentive = 2 * time.Millisecond
 
-// pollUntilEnd waits for the program's end, takes what is noted of it before the kernel's buffers are
-// full, and returns what this process had used of the CPUs by that end; ended is false where the system
-// does not tell of the end this way, and stopped tells what [awaited.killStopped] does.
+// pollUntilEnd waits for the program's end, and empties the kernel's buffers before they are full. It returns
+// the CPU time that this process had used by that end. ended is false if the system does not tell of the end
+// this way; stopped is what [awaited.killStopped] returned.
 func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
 	if a.pidfd < 0 {
 		return 0, false, false
@@ -128,11 +129,12 @@ func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
 	return usedNs, true, stopped
 }
 
-// lookForStopsMs is how often a program is looked at that may have stopped for its tracer.
+// lookForStopsMs is the time in milliseconds between looks whether a program has stopped for its tracer.
 const lookForStopsMs = 1000
 
-// killStopped ends a program that has asked to be traced by its parent (PTRACE_TRACEME), which is this thread, and
-// has stopped for it, as at each of its signals: it would stand still for ever. It tells whether it did so.
+// killStopped kills a program that has asked its parent, which is this thread, to trace it (PTRACE_TRACEME),
+// and has stopped for that, as it does at each of its signals: it would stay stopped for ever. It reports
+// whether it killed the program.
 func (a awaited) killStopped() bool {
 	change, err := changeOf(a.pid, unix.WSTOPPED|unix.WNOHANG)
 	if err != nil || change.pid != int32(a.pid) || change.code != cldTrapped {
@@ -142,7 +144,7 @@ func (a awaited) killStopped() bool {
 	return true
 }
 
-// pollUntold polls for so long without telling the Go runtime.
+// pollUntold polls for up to the time d without telling the Go runtime.
 func pollUntold(polled []unix.PollFd, d time.Duration) error {
 	limit := unix.NsecToTimespec(d.Nanoseconds())
 	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&polled[0])), uintptr(len(polled)), uintptr(unsafe.Pointer(&limit)), 0, 0, 0)

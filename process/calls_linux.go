@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notedCall says what a system call is noted for, and when: how it is given the time until
-// which it waits at most, or what else it is about.
+// notedCall says what a system call is noted for, and in which cases: how it is given the time until which it
+// waits at most, or what else it is about.
 type notedCall struct {
 	what callKind
 	form callForm
-	// arg is the argument that holds it.
+	// arg is the index of the argument that form is about.
 	arg int
-	// files is the argument that holds how many files are waited for; 0 where there is
-	// none, or where it is the first and form says so.
+	// files is the index of the argument with the number of files that are waited for; 0 if there is none, or
+	// if it is the first argument and form says so.
 	files int
 }
 
-// callKind is what a call is noted for.
+// callKind is the reason for which a call is noted.
 type callKind uint8
 
 const (
@@ -28,34 +28,34 @@ const (
 	policyChange // it asks for a scheduling policy other than the normal ones
 	clockRead    // it tells the time
 	usageRead    // it tells what the program used, and how often it was preempted
-	tracing      // it fails where the program is traced
-	fileOpened   // it opens a file to read it, which may tell what the program waited
+	tracing      // it fails if the program is traced
+	fileOpened   // it opens a file for reading, which may tell how long the program has waited
 )
 
-// callForm is how a call tells whether it is one to be noted.
+// callForm is the condition under which a call is to be noted, in terms of its argument arg.
 type callForm uint8
 
 const (
-	always      callForm = iota // that is what the call is for
-	nonzero                     // a number
-	millisecond                 // a C int, below 0 for ever
-	pointer                     // to two words, null for ever
+	always      callForm = iota // in all cases
+	nonzero                     // a number other than 0
+	millisecond                 // a C int; below 0 is for ever
+	pointer                     // to two words; null is for ever
 	timer                       // a pointer to an interval and a time, each of two words
-	realTimer                   // as timer; the first argument is 0 where it is no CPU time
+	realTimer                   // as timer; the first argument is 0 if the time is no CPU time
 	selected                    // as pointer; the first argument is how many files are waited for
-	futex                       // as pointer, where the operation waits
+	futex                       // as pointer, if the operation waits
 	policy                      // a scheduling policy, with flags
 	attributes                  // a pointer to struct sched_attr, whose second word is the policy
 	socketTime                  // an option of a socket
-	ownUsage                    // what to tell of (getrusage(2)), other than of children
-	traceMe                     // a request of ptrace(2), where it is to be traced by its parent
-	clockTime                   // a clock, other than of CPU time; clockCode marks its own calls
-	ring                        // as always, for any number of waits that need no call
+	ownUsage                    // whose usage to tell (getrusage(2)), unless it is that of children
+	traceMe                     // a request of ptrace(2) to be traced by its parent
+	clockTime                   // a clock, unless it is one of CPU time; clockCode marks its own calls
+	ring                        // as always; many waits follow that need no call
 	pathname                    // a path, with flags in the next argument (open(2))
 )
 
-// notedCalls are the system calls that are noted, by their numbers: those of every
-// architecture, and this one's own. The filter and the count both follow from it.
+// notedCalls holds the system calls that are noted, by number: those of every architecture, and those of this
+// one alone. Both the filter and the count use it.
 var notedCalls = func() map[uint64]notedCall {
 	all := map[uint64]notedCall{
 		unix.SYS_NANOSLEEP:          {form: always},
@@ -101,16 +101,15 @@ var notedCalls = func() map[uint64]notedCall {
 	return all
 }()
 
-// repeating is for how many waits a timer counts that goes off again and again, a time limit that holds
-// for each later wait, and a ring in which waits are asked for without a call: for more than a program is
-// seen to make.
+// repeating is the number of waits that is counted for a timer that goes off repeatedly, for a time limit that
+// holds for all later waits, and for a ring in which waits are requested without a call. It is larger than the
+// number of waits that a program is seen to make.
 const repeating = 1 << 20
 
-// readMemory reads the program's memory; false where it can't be read.
+// readMemory reads the program's memory, and reports whether it could.
 type readMemory func(at uint64, into []byte) bool
 
-// noted tells how often the call is to be counted: how often a thread can wait until some time
-// by it, or once. 0 is a call that is not noted.
+// noted returns the number of waits that the call counts for: 0 if it is not noted, 1, or repeating.
 func (i *syscallInfo) noted(read readMemory) int {
 	call, known := notedCalls[i.number]
 	switch {
@@ -122,8 +121,7 @@ func (i *syscallInfo) noted(read readMemory) int {
 	return 1
 }
 
-// sleeps tells whether a call waits for nothing but a time, or for other threads of its own
-// process.
+// sleeps reports whether a call waits for nothing but a time, or for other threads of its own process.
 func (i *syscallInfo) sleeps() bool {
 	switch call := notedCalls[i.number]; {
 	case i.number == unix.SYS_NANOSLEEP, i.number == unix.SYS_CLOCK_NANOSLEEP:
@@ -136,8 +134,8 @@ func (i *syscallInfo) sleeps() bool {
 	return false
 }
 
-// absoluteTime is where in the program's memory the time stands until which a call waits; 0 where it
-// waits for no time of a clock that goes on while the program does not run.
+// absoluteTime returns the address in the program's memory of the time until which a call waits; 0 if it waits
+// for no time of a clock that goes on while the program does not run.
 func (i *syscallInfo) absoluteTime() uintptr {
 	const absolute = 1 // TIMER_ABSTIME and TFD_TIMER_ABSTIME
 	switch i.number {
@@ -157,7 +155,7 @@ func (i *syscallInfo) absoluteTime() uintptr {
 	return 0
 }
 
-// timeoutNs is the time for which the call waits for files, or for another thread, at most; 0 where that is not
+// timeoutNs returns the longest time for which the call waits for files, or for another thread; 0 if it is not
 // known.
 func (i *syscallInfo) timeoutNs(read readMemory) int64 {
 	call := notedCalls[i.number]
@@ -165,7 +163,7 @@ func (i *syscallInfo) timeoutNs(read readMemory) int64 {
 	switch {
 	case call.form == millisecond:
 		return int64(int32(i.args[call.arg])) * 1e6
-	case !waitsForFiles && (call.form != futex || uint32(i.args[1])&^futexFlags != 0): // FUTEX_WAIT, the one that is relative
+	case !waitsForFiles && (call.form != futex || uint32(i.args[1])&^futexFlags != 0): // only the time of FUTEX_WAIT is relative
 		return 0
 	}
 	var words [2 * wordBytes]byte
@@ -182,8 +180,8 @@ func (i *syscallInfo) timeoutNs(read readMemory) int64 {
 	return seconds*1e9 + rest
 }
 
-// asks tells whether the call asks for what it is noted for. Programs that are late may ask for
-// no time at all, where they sleep; where they wait for files, that is just a look.
+// asks reports whether the call asks for what it is noted for. A program that is late may give no time to a
+// call that sleeps: that counts. No time in a call that waits for files is just a look at them.
 func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 	given := i.args[call.arg]
 	none := (call.files > 0 || call.form == selected) && i.args[call.files] == 0
@@ -202,7 +200,7 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 	case policy:
 		return !normalPolicy(uint32(given))
 	case attributes:
-		var words [wordBytes]byte // size and policy (sched_setattr(2))
+		var words [wordBytes]byte // the first word holds size and policy (sched_setattr(2))
 		return !read(given, words[:]) || !normalPolicy(binary.NativeEndian.Uint32(words[4:]))
 	case clockTime:
 		return uint32(i.args[markArg]) != clockMark && !clockOfCPUTime(uint32(given))
@@ -220,13 +218,13 @@ func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 
 const wordBytes = 8
 
-// zero reports whether two words of the program's memory are zero; false where they can't be read.
+// zero reports whether two words of the program's memory are zero; false if they can't be read.
 func zero(at uint64, read readMemory) bool {
 	var words [2 * wordBytes]byte
 	return read(at, words[:]) && binary.NativeEndian.Uint64(words[:]) == 0 && binary.NativeEndian.Uint64(words[wordBytes:]) == 0
 }
 
-// futexFlags are FUTEX_PRIVATE_FLAG, for threads of one process, and FUTEX_CLOCK_REALTIME.
+// futexPrivate is FUTEX_PRIVATE_FLAG, for threads of one process. futexFlags also has FUTEX_CLOCK_REALTIME.
 const futexPrivate, futexFlags = 128, 128 | 256
 
 // timedFutexes are the operations of futex(2) whose fourth argument is a time: WAIT, LOCK_PI,
@@ -243,12 +241,12 @@ var normalPolicies = []uint32{0, 3, 5}
 
 func normalPolicy(policy uint32) bool { return slices.Contains(normalPolicies, policy&^resetOnFork) }
 
-// clockMark is what clockCode passes as argument markArg, which clock_gettime(2) does not have: its
-// own looks are noted already.
+// clockMark is the value that clockCode passes as the argument markArg, which clock_gettime(2) does not have:
+// its own looks are noted already.
 const clockMark, markArg = 0x10c5, 3
 
-// cpuClocks are CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID; those of other processes
-// and threads are below 0 (clock_getcpuclockid(3)).
+// cpuClocks holds CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID. The CPU clocks of other processes and
+// threads are below 0 (clock_getcpuclockid(3)).
 var cpuClocks = []uint32{2, 3}
 
 func clockOfCPUTime(id uint32) bool { return int32(id) < 0 || slices.Contains(cpuClocks, id) }
@@ -256,5 +254,5 @@ func clockOfCPUTime(id uint32) bool { return int32(id) < 0 || slices.Contains(cp
 // socketTimes are SO_RCVTIMEO and SO_SNDTIMEO (socket(7)), each in its old and its new form.
 var socketTimes = []uint32{20, 21, 66, 67}
 
-// openedForOther are flags of open(2) for folders, and for files that are not read.
+// openedForOther holds the flags of open(2) for folders, and for files that are not read.
 const openedForOther = unix.O_DIRECTORY | unix.O_WRONLY | unix.O_PATH

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const thisMachine = unix.AUDIT_ARCH_X86_64
 
-// otherNumbers is where the numbers of another set of system calls begin, those of x32.
+// otherNumbers is the first number of another set of system calls, those of x32.
 const otherNumbers = 0x40000000
 
 var ownNotedCalls = map[uint64]notedCall{

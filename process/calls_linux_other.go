@@ -2,8 +2,8 @@
 
 package process
 
-// Programs of this architecture are taken for those of another: how its system calls are
-// numbered is not known here.
+// Programs of this architecture count as programs of another one: the numbers of its system calls are not known
+// here.
 const thisMachine, otherNumbers = 0, 0
 
 var ownNotedCalls map[uint64]notedCall

@@ -4,8 +4,8 @@ import "encoding/binary"
 
 const vdsoPrefix = "__vdso_"
 
-// clockCode replaces the functions of the vDSO that read clocks, by their names. It follows C's
-// conventions, and changes no registers but those that a function may.
+// clockCode holds the functions that replace those of the vDSO that read clocks, by name. They follow C's
+// conventions, and change only the registers that a function may change.
 var clockCode = map[string][]byte{
 	clockGettime: {
 		0x41, 0xba, clockMark & 0xff, clockMark >> 8, 0, 0, // mov $clockMark, %r10d
@@ -28,7 +28,7 @@ var clockCode = map[string][]byte{
 		0x7c, 1, // jl over the next
 		0xcc,                // int3
 		0x4d, 0x3b, 0x48, 8, // cmp 8(%r8), %r9
-		0x75, 0xd5, // jne begin: it changed meanwhile
+		0x75, 0xd5, // jne begin: the offset changed meanwhile
 		0x4c, 0x29, 0xc8, // sub %r9, %rax
 		0x31, 0xd2, // xor %edx, %edx
 		0xb9, 0x00, 0xca, 0x9a, 0x3b, // mov $1000000000, %ecx
@@ -73,21 +73,22 @@ var clockCode = map[string][]byte{
 	},
 }
 
-// clockCalls are where functions of clockCode call clock_gettime.
+// clockCalls holds the offsets at which functions of clockCode call clock_gettime.
 var clockCalls = map[string]int{"gettimeofday": 0x17, "time": 10}
 
+// trapOffset and callOffset are the offsets of int3 and of syscall in clock_gettime.
 const trapOffset, callOffset = 0x3e, 0x23
 
-// relocateCall makes the call at the beginning of code go to what lies the given number of bytes away.
+// relocateCall sets the target of the call at the beginning of code to the given distance in bytes.
 func relocateCall(code []byte, offset int) {
 	const callBytes = 5
 	binary.LittleEndian.PutUint32(code[1:], uint32(int32(offset-callBytes)))
 }
 
-// clock is which clock a thread that has stopped in clockCode looks at.
+// clock returns the clock that a thread was reading when it stopped in clockCode.
 func (r *registers) clock() uint32 { return uint32(r.Rdi) }
 
-// show has a thread that has stopped in clockCode take that for the time.
+// show gives a thread that has stopped in clockCode the time ns, and lets it continue behind the stop.
 func (r *registers) show(ns int64) {
 	const toDivision = 9
 	r.Rax = uint64(ns)

@@ -4,8 +4,8 @@ import "encoding/binary"
 
 const vdsoPrefix = "__kernel_"
 
-// clockCode replaces the functions of the vDSO that read clocks, by their names. It follows C's
-// conventions, and changes no registers but those that a function may.
+// clockCode holds the functions that replace those of the vDSO that read clocks, by name. They follow C's
+// conventions, and change only the registers that a function may change.
 var clockCode = map[string][]byte{
 	clockGettime: {
 		0xe9, 0x03, 0x00, 0xaa, // mov x9, x0
@@ -31,7 +31,7 @@ var clockCode = map[string][]byte{
 		0x00, 0x00, 0x20, 0xd4, // brk #0
 		0x4c, 0x05, 0x40, 0xf9, // ldr x12, [x10, #8]
 		0x9f, 0x01, 0x0e, 0xeb, // cmp x12, x14
-		0xa1, 0xfd, 0xff, 0x54, // b.ne begin: it changed meanwhile
+		0xa1, 0xfd, 0xff, 0x54, // b.ne begin: the offset changed meanwhile
 		0x6b, 0x01, 0x0e, 0xcb, // sub x11, x11, x14
 		0x6c, 0x09, 0xcd, 0x9a, // udiv x12, x11, x13
 		0x8e, 0xad, 0x0d, 0x9b, // msub x14, x12, x13, x11
@@ -59,21 +59,22 @@ var clockCode = map[string][]byte{
 	},
 }
 
-// clockCalls are where functions of clockCode call clock_gettime.
+// clockCalls holds the offsets at which functions of clockCode call clock_gettime.
 var clockCalls = map[string]int{"gettimeofday": 28}
 
+// trapOffset is the offset of brk in clock_gettime.
 const trapOffset = 80
 
-// relocateCall makes the call at the beginning of code go to what lies the given number of bytes away.
+// relocateCall sets the target of the call at the beginning of code to the given distance in bytes.
 func relocateCall(code []byte, offset int) {
 	const branchAndLink, offsetMask = 0x94000000, 1<<26 - 1
 	binary.LittleEndian.PutUint32(code, branchAndLink|uint32(offset>>2)&offsetMask)
 }
 
-// clock is which clock a thread that has stopped in clockCode looks at.
+// clock returns the clock that a thread was reading when it stopped in clockCode.
 func (r *registers) clock() uint32 { return uint32(r.Regs[9]) }
 
-// show has a thread that has stopped in clockCode take that for the time.
+// show gives a thread that has stopped in clockCode the time ns, and lets it continue behind the stop.
 func (r *registers) show(ns int64) {
 	const toDivision = 20
 	r.Regs[11] = uint64(ns)

@@ -22,44 +22,44 @@ type Command struct {
 	Args []string
 	// Env is its environment; nil gives it this process's own.
 	Env []string
-	// Dir is where it runs; empty is where this process does.
+	// Dir is the folder that it runs in; empty stands for that of this process.
 	Dir string
-	// Stdin is what it reads; nil is nothing.
+	// Stdin is what it reads; nil is an empty input.
 	Stdin *os.File
-	// Stdout and Stderr take what it writes; nil throws that away. A file is handed
-	// to the program as it is. A Writer that fails ends the program with SIGPIPE.
+	// Stdout and Stderr take what it writes; nil discards that. A file is handed to the program as it is. A
+	// Writer that fails ends the program with SIGPIPE.
 	Stdout, Stderr io.Writer
-	// CPUs are those that it may run on, from its first instruction on; none are
-	// those of this process.
+	// CPUs are the CPUs that it may run on, from its first instruction; if empty, those of this process.
 	CPUs []int
-	// Untraced leaves the program untraced: signals, and threads that start, then
-	// cost it nothing, and less is known of it.
+	// Untraced leaves the program untraced: signals and new threads then cost it nothing, and less is known of
+	// it.
 	Untraced bool
-	// Events has the kernel note when which thread ran, by perf_event_open(2): see
-	// [Run.Events]. It costs some 2 µs at each context switch.
+	// Events has the kernel note when each thread ran, by perf_event_open(2): see [Run.Events]. It costs about
+	// 2 µs at each context switch.
 	Events bool
-	// NoteWaits has the tracer stop the program at the system calls that can wait until some
-	// time, and at some others, to count them: see [Run.TimedWaits]. Each stop costs some 5 to
-	// 30 µs. Where there are very many, not all are counted; the program goes on.
+	// NoteWaits has the tracer stop the program at system calls that can wait until some time, and at some
+	// others, to count them: see [Run.TimedWaits]. Each stop costs about 5 to 30 µs. If there are very many,
+	// not all are counted, and the program continues.
 	NoteWaits bool
-	// NoteClocks has the tracer stop it at looks at clocks: see [Run.ClockReads]. All of its clocks
-	// are then behind by what it waited for a CPU and for its tracer, so that it does what it would do
-	// alone, also where it works until some time. That costs a tenth of its CPU time or so, and a
-	// look some 0.2 µs.
+	// NoteClocks has the tracer stop the program when it reads clocks: see [Run.ClockReads]. All its clocks are
+	// then set back by the time for which it waited for a CPU and for its tracer. So it does what it would do
+	// alone, even if it works until some time. This costs about a tenth of its CPU time, and about 0.2 µs a
+	// reading.
 	NoteClocks bool
-	// NoteOpens has the tracer, with NoteWaits and NoteClocks, stop it at each file that it opens, to see
-	// whether that tells what it has waited: see [Run.ClockWorkNs]. That costs some 10 to 60 µs each: ask for it
-	// where [Run.WaitingToldPossibly] says that somebody opened such a file.
+	// NoteOpens has the tracer, with NoteWaits and NoteClocks, stop the program at each file that it opens, to
+	// see whether the file tells how long the program has waited: see [Run.ClockWorkNs]. Each stop costs about
+	// 10 to 60 µs: ask for it if [Run.WaitingToldPossibly] says that some process opened such a file.
 	NoteOpens bool
-	// Started, if it is not nil, is called with the program's process number as soon as it has been started.
+	// Started, unless it is nil, is called with the program's process number as soon as the program has been
+	// started.
 	Started func(pid int)
-	// Nice is the niceness (nice(7)) of the program, and of all that it starts: -20, which
-	// others hardly keep from a CPU, to 19; 0 leaves it as it is. Less than it is needs root,
+	// Nice is the niceness (nice(7)) of the program and of all that it starts, from -20, with which others
+	// hardly keep it from a CPU, to 19; 0 leaves the niceness as it is. To lower the niceness takes root,
 	// CAP_SYS_NICE, or a limit that allows it (ulimit -e).
 	Nice int
 }
 
-// Extent says of which threads something is known.
+// Extent names the threads of which something is known.
 type Extent string
 
 // The extents.
@@ -69,32 +69,31 @@ const (
 	NoThread    Extent = "none"
 )
 
-// Run is one run of a program: what the kernel counted of it, of all its threads,
-// and of the processes that it started and waited for. Where it was traced, also of
-// those that it did not wait for.
+// Run is one run of a program: what the kernel counted of it, of all its threads, and of the processes that it
+// started and waited for. If it was traced, also of those that it did not wait for.
 type Run struct {
-	// WallNs is the time from the program's first instruction, as far as the system tells, to its
-	// exit. It may be up to WallErrorNs too long, since it may hold a part of the start and of the
-	// way back from the end. With Events, the kernel itself noted both moments.
+	// WallNs is the time from the program's first instruction to its exit, as far as the system tells. It may
+	// be up to WallErrorNs too long, since it may hold a part of the start, and of the time until the end was
+	// noticed. With Events, the kernel itself noted both moments, and WallErrorNs is 0.
 	WallNs, WallErrorNs int64
-	// Events are what the kernel noted of all threads, in order of time. Unwatched says
-	// why there are none. LostEvents were noted and could not be kept.
-	// ExecNs is the time 0 of the events, of the system's monotonic clock.
+	// Events are what the kernel noted of all threads, in order of time. Unwatched says why there are none.
+	// LostEvents is the number of events that were noted and could not be kept. ExecNs is the time 0 of the
+	// events, by the system's monotonic clock.
 	Events     []Event
 	ExecNs     int64
 	Unwatched  error
 	LostEvents int64
 	// BesideNs is the CPU time that this process itself used while an untraced program ran.
 	BesideNs int64
-	// UserNs and SystemNs are CPU time. Their sum is finer than their split.
+	// UserNs and SystemNs are CPU time. Their sum is known more finely than its two parts.
 	UserNs, SystemNs int64
-	// Threads are what is known of each thread, in the order of their exits. WaitOf says
-	// which they are.
+	// Threads holds what is known of each thread, in the order of their exits. WaitOf says which threads are
+	// known.
 	Threads []Thread
 	WaitOf  Extent
-	// Untraced says why the program was not traced; nil where it was. Signals counts
-	// those that were delivered to a traced one: each stops the thread that gets it for
-	// some 20 µs. The Go runtime sends itself many while it collects garbage.
+	// Untraced says why the program was not traced; nil if it was. Signals is the number of signals that were
+	// delivered to a traced program: each stops the thread that gets it for about 20 µs. The Go runtime sends
+	// itself many while it collects garbage.
 	Untraced error
 	Signals  int
 	// StoppedNs is the time for which the tracer kept threads stopped, as far as it knows: from the
@@ -102,60 +101,59 @@ type Run struct {
 	// is the number of these stops; each is a [Blocked] event.
 	StoppedNs int64
 	Stops     int
-	// TimedWaits are the system calls that could wait until some time: to sleep, to wait for
-	// something with a time limit, to set a timer; one that repeats counts as very many.
-	// TimedSwitches are how often threads gave up their CPUs in these calls, which is less
-	// often where the time had passed. SleepSwitches are those of them in calls that wait for
-	// nothing but a time, or for other threads of the same process. Unnoted says why they are not
-	// known, or not all of them; nil where they are.
+	// TimedWaits is the number of system calls that could wait until some time: to sleep, to wait for something
+	// with a time limit, to set a timer. A call that repeats counts as very many. TimedSwitches is how often
+	// threads gave up their CPUs in these calls; that is less often than the calls if the time had passed.
+	// SleepSwitches is how often they did so in calls that wait for nothing but a time, or for other threads of
+	// the same process. Unnoted says why not all of these are known; nil if they are.
 	TimedWaits                   int
 	TimedSwitches, SleepSwitches int64
 	Unnoted                      error
-	// Yields are the calls of sched_yield(2) in a run that was traced with NoteWaits. Where
-	// Unnoted is not nil there may have been more.
+	// Yields is the number of calls of sched_yield(2) in a run that was traced with NoteWaits. If Unnoted is
+	// not nil there may have been more.
 	Yields int
 	// ClockReads are the program's readings of clocks, in a run that was traced with NoteClocks: the
 	// first one of each process, and each that came 0.4 ms or more after the previous one.
 	//
-	// ClockWorkNs bounds the work that may have depended on these readings: of each process, the
-	// most CPU time that it used both between its first reading and a later one, and after that one;
-	// added up over processes, within a tenth. UncorrectedWorkNs is its part in processes that did
-	// not read all clocks by functions of the vDSO: system calls show the time for which the program
-	// has waited; with NoteWaits they are noted, too. Such a process may have left work undone because it
-	// was late: what it used between its first reading and its last one counts, whatever it did after it.
+	// ClockWorkNs bounds the work that may have depended on these readings. For one process, each reading gives
+	// the smaller of two CPU times: what it used from its first reading to this one, and what it used after
+	// this one; the largest of these counts. Processes are added up, within a tenth. UncorrectedWorkNs is the
+	// part of processes that did not read all clocks by functions of the vDSO: system calls show the time for
+	// which the program has waited; they are noted with NoteWaits too. Such a process may have left work undone
+	// because it was late: the CPU time between its first reading and its last one counts, whatever it used
+	// after that.
 	//
-	// With NoteOpens, files that it opened to read them count as well: /proc/stat, /proc/uptime and
-	// /proc/PID/status like clocks that are read past the vDSO; where it opened one that tells how long somebody
-	// waits (schedstat and sched of processes, /proc/schedstat, /proc/loadavg, /proc/pressure, cpu.stat and
-	// pressure of control groups), all of its work may have depended on that.
+	// With NoteOpens, files that it opened to read them count as well. /proc/stat, /proc/uptime and
+	// /proc/PID/status count like clocks that are read past the vDSO. If it opened a file that tells how long
+	// some process waits (schedstat and sched of processes, /proc/schedstat, /proc/loadavg, /proc/pressure,
+	// cpu.stat and pressure of control groups), all of its work may have depended on that.
 	//
-	// Unclocked says why not all readings are known; nil if they are. It does not cover a file's own
-	// times, files that were open before the program began, and on arm64 the instruction that reads the counter.
+	// Unclocked says why not all readings are known; nil if they are. It does not cover the times of files,
+	// files that were open before the program began, and, on arm64, the instruction that reads the counter.
 	ClockReads                     int
 	ClockWorkNs, UncorrectedWorkNs int64
 	Unclocked                      error
-	// FilesToldPossibly is true where the program, or another one, opened one of these files in a run that was traced
-	// with NoteClocks and without NoteOpens, as far as the kernel tells (inotify(7)); WaitingToldPossibly where it was
-	// one that tells how long somebody waits for a CPU, with NoteOpens too, if the program opened too many to look at all.
+	// FilesToldPossibly is true if the program or another one opened one of these files, as far as the kernel
+	// tells (inotify(7)), in a run that was traced with NoteClocks and without NoteOpens. WaitingToldPossibly
+	// is true if it was a file that tells how long some process waits for a CPU; with NoteOpens, only if the
+	// program opened too many files to look at all.
 	FilesToldPossibly, WaitingToldPossibly bool
-	// OtherPolicy is true where a thread asked for a scheduling policy other than the normal
-	// ones (sched(7): SCHED_OTHER, SCHED_BATCH and SCHED_IDLE), as far as that was seen: in a
-	// run that was traced with NoteWaits, of every thread; otherwise of the first one alone, by
-	// the policy that it has at its end.
+	// OtherPolicy is true if a thread asked for a scheduling policy other than the normal ones (sched(7):
+	// SCHED_OTHER, SCHED_BATCH and SCHED_IDLE), as far as that was seen. In a run that was traced with
+	// NoteWaits all threads were seen; otherwise only the first one, by its policy at its end.
 	OtherPolicy bool
-	// OtherLimit is true where a thread of a traced program ended in a control group with a CPU limit that the program
-	// did not begin in, or was in one for 10 ms or more.
+	// OtherLimit is true if a thread of a traced program ended in a control group with a CPU limit in which the
+	// program did not begin, or was in such a group for 10 ms or more.
 	OtherLimit bool
-	// VoluntarySwitches are the times that a thread gave up its CPU, by waiting or by
-	// being stopped; InvoluntarySwitches those that it lost it.
+	// VoluntarySwitches is how often threads gave up their CPUs, to wait or because they were stopped;
+	// InvoluntarySwitches is how often they lost them.
 	VoluntarySwitches, InvoluntarySwitches int64
-	// MinorFaults and MajorFaults are page faults without and with input.
+	// MinorFaults and MajorFaults are the numbers of page faults without and with input.
 	MinorFaults, MajorFaults int64
-	// MaxRSSBytes is the most memory that the program itself had resident at a time; 0
-	// where that is not known, as where it was not traced: what wait4(2) then tells
-	// holds the peak of the process that started it.
+	// MaxRSSBytes is the most memory that the program itself had resident at a time; 0 if that is not known, as
+	// for an untraced program: there wait4(2) tells the peak of the process that started it, if that is larger.
 	MaxRSSBytes int64
-	// ExitCode is the program's; -1 where Signal ended it.
+	// ExitCode is the program's exit status; -1 if Signal ended it.
 	ExitCode int
 	Signal   os.Signal
 }
@@ -163,20 +161,19 @@ type Run struct {
 // Thread is what the kernel counted of one thread until its exit, by
 // /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst).
 type Thread struct {
-	// ID is its number (gettid(2)).
+	// ID is the thread's number (gettid(2)).
 	ID int
-	// CPUNs is the time that it ran.
+	// CPUNs is the time for which it ran.
 	CPUNs int64
-	// WaitNs is its run-queue wait: how long it could have run and did not.
+	// WaitNs is its run-queue wait: the time for which it was runnable and had no CPU.
 	WaitNs int64
-	// ReadNs is when that was read, in the time of the [Run.Events]; a thread that had ended
-	// by then had done so LateNs earlier at most. What the kernel counts of a thread goes on
-	// from the event of its exit to its very end, of which there is no event: it may have
-	// to wait for a CPU on that way, too.
+	// ReadNs is when these were read, in the time of the [Run.Events]. A thread that had ended by then had
+	// ended at most LateNs earlier. The kernel's counters of a thread go on from the event of its exit to its
+	// very end, of which there is no event: the thread may also wait for a CPU in between.
 	ReadNs, LateNs int64
 }
 
-// WaitNs is the run-queue wait of all threads that are known.
+// WaitNs returns the sum of the run-queue waits of all known threads.
 func (r Run) WaitNs() (total int64) {
 	for _, t := range r.Threads {
 		total += t.WaitNs
@@ -184,10 +181,10 @@ func (r Run) WaitNs() (total int64) {
 	return total
 }
 
-// CPUNs is user and system time together.
+// CPUNs returns user and system time together.
 func (r Run) CPUNs() int64 { return r.UserNs + r.SystemNs }
 
-// Failure says how the program ended where that was not with status 0.
+// Failure says how the program ended; nil if it ended with status 0.
 func (r Run) Failure() error {
 	switch {
 	case r.Signal != nil:
@@ -198,11 +195,10 @@ func (r Run) Failure() error {
 	return nil
 }
 
-// Run starts the program and waits for its end. It is a process group of its own,
-// which gets no Ctrl-C from the terminal. When ctx ends, the program is killed, and
-// ctx's error comes with what was counted until then. Whatever of the program's
-// processes is still there when it ends is killed, too: all of them where it was traced, or
-// where all of its Events were kept; otherwise those that are still in its process group.
+// Run starts the program and waits for its end. The program is a process group of its own, which gets no Ctrl-C
+// from the terminal. If ctx ends, the program is killed, and ctx's error is returned with what was counted
+// until then. Processes of the program that are still there when it ends are killed, too: all of them if it was
+// traced, or if all its Events were kept; otherwise those that are still in its process group.
 //
 // The other errors are a *[StartError], a *[PriorityError], and that of a Writer.
 func (c Command) Run(ctx context.Context) (Run, error) {
@@ -265,7 +261,7 @@ func (e *StartError) Error() string {
 	return fmt.Sprintf("starting %s: %v: %s", e.Path, e.Err, e.remedy())
 }
 
-// remedy is what would help, by what the system answered.
+// remedy returns what would help, by what the system answered.
 func (e *StartError) remedy() string {
 	is := func(all ...syscall.Errno) bool {
 		return slices.ContainsFunc(all, func(errno syscall.Errno) bool { return errors.Is(e.Err, errno) })
@@ -292,16 +288,16 @@ func (e *StartError) remedy() string {
 // Unwrap returns the error of the system.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// lingering is how long output is waited for when the program has ended, since
-// something that it left behind may hold the pipe open.
+// lingering is the time for which output is waited for after the program has ended. Processes that it left
+// behind may hold the pipe open.
 const lingering = time.Second
 
-// null stands for files that are not given. It stays open, since opening it takes a while
-// beside a short program.
+// null opens the file that stands for files that are not given. The file stays open, since opening it takes
+// long compared with a short program.
 var null = sync.OnceValues(func() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDWR, 0) })
 
-// connect opens the program's three standard files. finish, called when the program
-// has ended, waits for its output.
+// connect opens the program's three standard files. finish has to be called when the program has ended, and
+// waits for its output.
 func (c Command) connect() (files [3]*os.File, finish func() error, err error) {
 	var ours, readers []*os.File
 	copied := make(chan error, 2)

@@ -10,14 +10,14 @@ import (
 	"chronoscope/machine"
 )
 
-// stopAtCounter has the instructions that read the time-stamp counter end in SIGSEGV in a program
-// whose only thread stands still at its first instruction, and in all that the program starts
-// (PR_SET_TSC, prctl(2)): threads and children inherit that, and it survives an exec. Where it is
-// refused these looks are not seen. stops are how often the program stood still in between.
+// stopAtCounter makes the instructions that read the time-stamp counter end in SIGSEGV (PR_SET_TSC, prctl(2)),
+// in a program whose only thread is stopped at its first instruction, and in all that the program starts:
+// threads and children inherit the setting, and it survives an exec. If it is refused, looks at the counter are
+// not seen. stops is how often the program was stopped meanwhile.
 //
-// clockCode reads no counter. The vDSO's own functions would: they read it again where the kernel's
-// time has moved on meanwhile, and beside competitors a stop lasts longer than that takes, so that
-// a look would hardly ever end.
+// clockCode reads no counter. The vDSO's own functions do, and read it again if the kernel's time has moved on
+// meanwhile. Beside competitors a stop takes longer than the kernel's time needs to move on, so such a look
+// would hardly ever end.
 func (l *looks) stopAtCounter(thread int) (stops int) {
 	if l == nil || l.why != nil {
 		return 0
@@ -33,18 +33,17 @@ func (l *looks) stopAtCounter(thread int) (stops int) {
 	return in.stops
 }
 
-// readCounter tells whether a thread has stopped with SIGSEGV because it reads the counter, and has
-// it go on with what the counter shows, less what the program has waited for a CPU and stood still for
-// its tracer. Reads by the dynamic linker,
-// which takes its own time some ten times in each program, are no looks. Once not all looks are known the
-// thread may read the counter again.
+// readCounter reports whether a thread has stopped with SIGSEGV because it reads the counter. If so, the thread
+// continues with the counter's value, less the time for which the program has waited for a CPU and was stopped
+// for its tracer. Reads by the dynamic linker are no looks: it measures its own time about ten times in each
+// program. If not all looks are known, the thread may read the counter itself from then on.
 func (l *looks) readCounter(thread int, stoppedNs int64) (looked bool) {
 	var r registers
 	if l == nil || signalCode(thread) != signalKernel || r.read(thread) != nil {
 		return false
 	}
 	at, code := r.instruction(), make([]byte, len(rdtscp))
-	n, _ := unix.PtracePeekText(thread, at, code) // fewer, where the memory ends there
+	n, _ := unix.PtracePeekText(thread, at, code) // fewer bytes if the memory ends there
 	read := counterRead(code[:n])
 	if read == 0 {
 		return false
@@ -73,13 +72,13 @@ func (l *looks) readCounter(thread int, stoppedNs int64) (looked bool) {
 	return true
 }
 
-// shownCounter is the counter as a traced program sees it: when it was read first and last, what had to be
-// taken off the time at first, what it showed last, and the CPU time that the process had used then.
+// shownCounter is the counter as a traced program sees it: the times and the value of the first reading and of
+// the last one, the offset at the first one, the value that was shown last, and the process's CPU time then.
 type shownCounter struct{ firstNs, first, firstOffNs, lastNs, shown, usedNs int64 }
 
-// next is the next reading, with offNs taken off, by the counter's rate since the first one. It moves on
-// by the CPU time that the process used meanwhile: the waits of several threads may add up to more than
-// the time that has passed.
+// next returns the next reading, less offNs at the counter's rate since the first reading. It moves on at least
+// by the CPU time that the process used meanwhile: the waits of several threads may add up to more than the
+// time that has passed.
 func (c shownCounter) next(offNs, usedNs int64) shownCounter {
 	ns, ticks := monotonicNs(), clock.Counter()
 	if c.first == 0 {
@@ -92,9 +91,9 @@ func (c shownCounter) next(offNs, usedNs int64) shownCounter {
 	return c
 }
 
-// allowCounter has a thread call prctl(2), by the instruction for that in clockCode: other threads may
-// execute the code where it stands. 32-bit programs have no clockCode, and make the call where they
-// stand. The thread goes on from the registers r after that.
+// allowCounter has a thread call prctl(2) by the system-call instruction in clockCode, since other threads may
+// execute the code at which the thread stands. 32-bit programs have no clockCode, and make the call where they
+// are. After that, the thread continues with the registers r.
 func (l *looks) allowCounter(thread int, r registers) error {
 	in, was := r, interrupted{registers: r}
 	const code32Bit = 0x23
@@ -132,8 +131,8 @@ func (l *looks) allowCounter(thread int, r registers) error {
 // 32-bit program (Intel SDM, volume 2).
 var rdtsc, rdtscp, call32Bit = []byte{0x0f, 0x31}, []byte{0x0f, 0x01, 0xf9}, []byte{0xcd, 0x80}
 
-// counterRead is how long an instruction is that reads the counter, with which code begins; 0 where
-// it begins with another one.
+// counterRead returns the length of the instruction at the beginning of code if it reads the counter; 0 if it
+// does not.
 func counterRead(code []byte) int {
 	switch {
 	case bytes.HasPrefix(code, rdtsc):

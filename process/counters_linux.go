@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readThread reads what the kernel counted of a thread from /proc/TID/schedstat. ReadNs is
-// of the system's monotonic clock.
+// readThread reads the kernel's counters of a thread from /proc/TID/schedstat. ReadNs is by the system's
+// monotonic clock.
 func readThread(id int) (Thread, error) {
 	name := fmt.Sprintf("/proc/%d/schedstat", id)
 	text, err := readLine(name)
@@ -22,7 +22,7 @@ func readThread(id int) (Thread, error) {
 	return thread, err
 }
 
-// monotonicNs is now, by the clock of the events.
+// monotonicNs returns the current time by the clock of the events.
 func monotonicNs() int64 {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
@@ -31,8 +31,8 @@ func monotonicNs() int64 {
 	return now.Nano()
 }
 
-// readLine reads a file of one line, with as few system calls as it takes: it is read
-// between two runs of programs that may be short.
+// readLine reads a file of one line with as few system calls as possible: it is called between two runs of
+// programs that may be short.
 func readLine(name string) ([]byte, error) {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -47,8 +47,7 @@ func readLine(name string) ([]byte, error) {
 	return text[:n], nil
 }
 
-// parseThread reads three numbers: time on the CPU, time waiting for one, and time
-// slices.
+// parseThread parses three numbers: the time on a CPU, the time waiting for one, and the number of time slices.
 func parseThread(name string, text []byte) (Thread, error) {
 	malformed := fmt.Errorf("%s holds %.80q, not three numbers", name, text)
 	fields := bytes.Fields(text)
@@ -65,9 +64,9 @@ func parseThread(name string, text []byte) (Thread, error) {
 	return Thread{CPUNs: ns[0], WaitNs: ns[1]}, nil
 }
 
-// peakResident is the most memory that a process had resident, in bytes, from VmHWM of
-// /proc/PID/status (proc_pid_status(5)), which starts at zero with the program, unlike
-// what getrusage(2) tells; 0 where it is not there.
+// peakResident returns the most memory that a process had resident, in bytes; 0 if it can't be read. It reads
+// VmHWM of /proc/PID/status (proc_pid_status(5)), which starts at zero with the program, unlike what
+// getrusage(2) tells.
 func peakResident(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileWatch is told by the kernel (inotify(7)) when somebody opens a file that may tell a program what it has
-// waited. That costs the program nothing, however many files it opens. Who opened the file is not told.
+// fileWatch learns from the kernel (inotify(7)) when any process opens a file that may tell a program how long
+// it has waited. That costs the program nothing, however many files it opens. The kernel does not tell which
+// process opened the file.
 type fileWatch struct {
 	fd   int
 	dirs map[uint32]string // by the watch descriptor
 }
 
-// newFileWatch watches the files that tell of the whole machine, and of the control groups of a thread.
+// newFileWatch watches the files that tell of the whole machine, and those of the control groups of a thread.
 func newFileWatch(groups []byte) (*fileWatch, error) {
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	if err != nil {
@@ -34,7 +35,7 @@ func newFileWatch(groups []byte) (*fileWatch, error) {
 	return o, nil
 }
 
-// add watches the files of folders; those that can't be watched are left out.
+// add watches the files of folders. It leaves out folders that can't be watched.
 func (o *fileWatch) add(dirs ...string) {
 	for _, dir := range dirs {
 		if id, err := unix.InotifyAddWatch(o.fd, dir, unix.IN_OPEN); err == nil {
@@ -43,14 +44,14 @@ func (o *fileWatch) add(dirs ...string) {
 	}
 }
 
-// follow watches the files of a thread that stands still, and of its process.
+// follow watches the files of a stopped thread and of its process.
 func (o *fileWatch) follow(thread, process int) {
 	if o != nil {
 		o.add(fmt.Sprintf("/proc/%d", process), fmt.Sprintf("/proc/%d", thread), fmt.Sprintf("/proc/%d/task/%d", process, thread))
 	}
 }
 
-// opened returns the most that a file tells which was opened since the last call.
+// opened returns what the files that were opened since the last call tell: the largest fileTells of them.
 func (o *fileWatch) opened() (tells fileTells) {
 	if o == nil {
 		return nothing

@@ -10,10 +10,10 @@ import (
 // instructions are a part of a classic BPF program (seccomp(2)).
 type instructions []unix.SockFilter
 
-// callFilter is a program for seccomp(2) that stops a thread for its tracer where it begins a
-// call that may have to be noted, and lets all others pass. It reads the arguments, and not the
-// memory that they point to: a call that it stops for may still ask for nothing. Calls of
-// another architecture stop, too. opens has it stop where a file is opened.
+// callFilter returns a program for seccomp(2) that stops a thread for its tracer at the beginning of a call
+// that may have to be noted, and lets all others pass. It reads the arguments, but not the memory that they
+// point to: a call that it stops may still ask for nothing. Calls of another architecture stop, too. If opens
+// is true, calls that open files stop.
 func callFilter(opens bool) instructions {
 	all := slices.Concat(
 		load(offsetArch), unless(unix.BPF_JEQ, thisMachine, stop()),
@@ -26,7 +26,7 @@ func callFilter(opens bool) instructions {
 	return append(all, pass()...)
 }
 
-// filter decides on the call once its number is known. It ends in all cases.
+// filter returns the instructions that decide on the call once its number is known. They end in all cases.
 func (c notedCall) filter() instructions {
 	low, high := load(argument(c.arg)), load(argument(c.arg)+4)
 	given := slices.Concat(low, unless(unix.BPF_JEQ, 0, stop()), high, unless(unix.BPF_JEQ, 0, stop()), pass())
@@ -64,7 +64,7 @@ func (c notedCall) filter() instructions {
 // Offsets in struct seccomp_data (include/uapi/linux/seccomp.h).
 const offsetNumber, offsetArch, offsetArgs = 0, 4, 16
 
-// argument is the offset of the lower half of an argument, on a machine that is little endian.
+// argument returns the offset of the lower half of an argument on a little-endian machine.
 func argument(n int) uint32 { return offsetArgs + 8*uint32(n) }
 
 // load loads the word at an offset into the accumulator.
@@ -77,17 +77,17 @@ func without(bits uint32) instructions {
 	return instructions{{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: ^bits}}
 }
 
-// where runs then where the accumulator passes the test.
+// where runs then if the accumulator passes the test.
 func where(test uint16, value uint32, then instructions) instructions {
 	return append(instructions{{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: uint8(len(then)), K: value}}, then...)
 }
 
-// unless runs then where it does not.
+// unless runs then if the accumulator fails the test.
 func unless(test uint16, value uint32, then instructions) instructions {
 	return append(instructions{{Code: unix.BPF_JMP | test | unix.BPF_K, Jt: uint8(len(then)), K: value}}, then...)
 }
 
-// among runs then, which ends, where the accumulator is one of the values.
+// among runs then, which must end, if the accumulator is one of the values.
 func among(values []uint32, then instructions) (all instructions) {
 	for _, value := range values {
 		all = append(all, where(unix.BPF_JEQ, value, then)...)

@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filterCalls has a program that stands still at its first instruction install the filter. The
-// filter stays, also in all that the program starts, and without a tracer the calls that it
-// stops would fail. It may not be installed by a program that could get rights by starting
-// another, and that has none to begin with (seccomp(2)): such a program gives that up. stops are
-// how often it stood still in between.
+// filterCalls has a program that is stopped at its first instruction install the filter. The filter stays in
+// the program and in all that it starts; without a tracer the calls that it stops would fail. A program without
+// rights that could get some by starting another program may not install a filter (seccomp(2)): it gives up
+// that possibility first. stops is how often the program was stopped meanwhile.
 func filterCalls(thread int, opens bool) (stops int, err error) {
 	info, err := lookAtCall(thread)
 	if err != nil {
@@ -41,18 +40,18 @@ func filterCalls(thread int, opens bool) (stops int, err error) {
 	return in.stops, nil
 }
 
-// entered is a thread that stands still and has system calls made.
+// entered is a stopped thread that makes system calls for the tracer.
 type entered struct {
 	thread    int
-	registers registers // as they are to be again
-	code      []byte    // as it is to be again, at the instruction pointer
-	memory    []byte    // as it is to be again, at scratch
+	registers registers // to be restored
+	code      []byte    // at the instruction pointer, to be restored
+	memory    []byte    // at scratch, to be restored
 	scratch   uintptr
 	stops     int // at the ends of calls
 }
 
-// scratchBytes of the stack are used, below what the program may have there: the kernel
-// gives a new program more than that.
+// scratchBytes is the size of the memory that is used on the stack, below what the program may have there
+// (redZoneBytes). The kernel gives a new program a larger stack.
 const scratchBytes, redZoneBytes = 8 << 10, 256
 
 var errShort = errors.New("it can't be read or written")
@@ -82,10 +81,10 @@ func (e *entered) leave() error {
 	return errors.Join(text, data, e.registers.write(e.thread))
 }
 
-// errEnded stands for a thread that was killed meanwhile, which is left to be waited for.
+// errEnded stands for a thread that was killed meanwhile; it still has to be waited for.
 var errEnded = unix.ESRCH
 
-// call makes a system call, and is its error.
+// call makes a system call in the thread, and returns its error.
 func (e *entered) call(number uintptr, args ...uintptr) unix.Errno {
 	r := e.registers
 	r.prepare(number, args)
@@ -108,7 +107,7 @@ func (e *entered) call(number uintptr, args ...uintptr) unix.Errno {
 
 // install has the thread install a filter.
 func (e *entered) install(filter instructions) unix.Errno {
-	// struct sock_fprog, and behind it what it points to.
+	// struct sock_fprog, followed by the instructions that it points to.
 	const header = 16
 	data := make([]byte, header, header+len(filter)*int(unsafe.Sizeof(filter[0])))
 	binary.NativeEndian.PutUint16(data, uint16(len(filter)))

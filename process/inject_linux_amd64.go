@@ -5,11 +5,10 @@ import "golang.org/x/sys/unix"
 // callAndTrap are the instructions syscall and int3.
 var callAndTrap = []byte{0x0f, 0x05, 0xcc}
 
-// breakpointAdvance is by how much the instruction pointer stands behind an int3 that stopped a
-// thread.
+// breakpointAdvance is the distance in bytes from an int3 that stopped a thread to the instruction pointer.
 const breakpointAdvance = 1
 
-// registers are those of a thread that stands still for its tracer.
+// registers are the registers of a thread that is stopped for its tracer.
 type registers struct{ unix.PtraceRegsAmd64 }
 
 func (r *registers) read(thread int) error {
@@ -22,13 +21,13 @@ func (r *registers) write(thread int) error {
 func (r *registers) instruction() uintptr { return uintptr(r.Rip) }
 func (r *registers) stack() uintptr       { return uintptr(r.Rsp) }
 
-// prepare sets what a system call takes.
+// prepare sets the registers for a system call.
 func (r *registers) prepare(number uintptr, args []uintptr) {
-	r.Rax, r.Orig_rax = uint64(number), ^uint64(0) // or the kernel would take it for a call that is to be restarted
+	r.Rax, r.Orig_rax = uint64(number), ^uint64(0) // else the kernel would restart a call
 	for i, to := range []*uint64{&r.Rdi, &r.Rsi, &r.Rdx, &r.R10, &r.R8, &r.R9}[:len(args)] {
 		*to = uint64(args[i])
 	}
 }
 
-// result is what a system call returned.
+// result returns what a system call returned.
 func (r *registers) result() int64 { return int64(r.Rax) }

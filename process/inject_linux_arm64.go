@@ -5,10 +5,10 @@ import "golang.org/x/sys/unix"
 // callAndTrap are the instructions svc #0 and brk #0.
 var callAndTrap = []byte{0x01, 0x00, 0x00, 0xd4, 0x00, 0x00, 0x20, 0xd4}
 
-// breakpointAdvance is by how much the instruction pointer stands behind a brk that stopped a thread.
+// breakpointAdvance is the distance in bytes from a brk that stopped a thread to the instruction pointer.
 const breakpointAdvance = 0
 
-// registers are those of a thread that stands still for its tracer.
+// registers are the registers of a thread that is stopped for its tracer.
 type registers struct{ unix.PtraceRegsArm64 }
 
 const generalRegisters = 1 // NT_PRSTATUS
@@ -24,7 +24,7 @@ func (r *registers) write(thread int) error {
 func (r *registers) instruction() uintptr { return uintptr(r.Pc) }
 func (r *registers) stack() uintptr       { return uintptr(r.Sp) }
 
-// prepare sets what a system call takes.
+// prepare sets the registers for a system call.
 func (r *registers) prepare(number uintptr, args []uintptr) {
 	r.Regs[8] = uint64(number)
 	for i, value := range args {
@@ -32,5 +32,5 @@ func (r *registers) prepare(number uintptr, args []uintptr) {
 	}
 }
 
-// result is what a system call returned.
+// result returns what a system call returned.
 func (r *registers) result() int64 { return int64(r.Regs[0]) }

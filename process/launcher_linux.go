@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Launcher starts programs one after the other. What it costs to start one stays the same,
-// and is less than that of [Command.Run], since the thread that does it and the buffers
-// for events are kept. Close gives them back.
+// Launcher starts programs one after the other. It keeps the thread that starts them and the buffers for
+// events, so that the cost of a start stays the same, and is less than that of [Command.Run]. Close gives them
+// back.
 //
-// As long as there is a launcher, this process runs Go code on one CPU at a time (GOMAXPROCS is 1): then
-// the runtime takes the processor from the thread that waits for a program within 20 µs, and its monitor,
-// which else wakes up some 60 times in the first 10 ms of each program, sleeps until the program's end.
+// As long as there is a launcher, this process runs Go code on one CPU at a time (GOMAXPROCS is 1). Then the
+// runtime takes the processor from the thread that waits for a program within 20 µs, and its monitor sleeps
+// until the program's end. Otherwise the monitor wakes up some 60 times in the first 10 ms of each program.
 type Launcher struct {
 	jobs   chan func()
-	thread atomic.Int64 // its number, once it serves
-	tools  *tools       // once they are needed
+	thread atomic.Int64 // its number, once it runs
+	tools  *tools       // nil until they are needed
 }
 
 // NewLauncher makes a launcher, with a thread of its own.
@@ -45,7 +45,7 @@ func (l *Launcher) Close() {
 	launchers.closed()
 }
 
-// launchers are those that are open, and how many CPUs Go code ran on before the first one.
+// launchers counts the open launchers, and holds GOMAXPROCS as it was before the first one.
 var launchers openLaunchers
 
 type openLaunchers struct {
@@ -69,8 +69,8 @@ func (o *openLaunchers) closed() {
 	}
 }
 
-// Run does what [Command.Run] does. A program that is to be traced still gets a thread of
-// its own, which ends with it and so takes along what is left behind.
+// Run does what [Command.Run] does. A program that is to be traced still gets a thread of its own: when that
+// thread ends, the kernel kills what the program left behind.
 func (l *Launcher) Run(ctx context.Context, c Command) (Run, error) {
 	if !c.Untraced {
 		return c.Run(ctx)
@@ -84,8 +84,8 @@ func (l *Launcher) Run(ctx context.Context, c Command) (Run, error) {
 	})
 }
 
-// On calls do on the launcher's thread, and returns when it has. Run costs less from there:
-// no thread has to be woken up for it.
+// On calls do on the launcher's thread, and returns when do has returned. Run costs less if it is called from
+// do: no thread has to be woken for it.
 func (l *Launcher) On(do func()) {
 	done := make(chan struct{})
 	l.jobs <- func() {
@@ -95,7 +95,7 @@ func (l *Launcher) On(do func()) {
 	<-done
 }
 
-// start runs on the launcher's thread.
+// start starts the program. It has to be called on the launcher's thread.
 func (l *Launcher) start(ctx context.Context, c Command, files [3]*os.File) (Run, error) {
 	if l.tools == nil {
 		l.tools = openTools()
@@ -103,5 +103,5 @@ func (l *Launcher) start(ctx context.Context, c Command, files [3]*os.File) (Run
 	return c.startWith(ctx, files, l.tools)
 }
 
-// here tells whether the caller is on the launcher's thread, which runs nothing but jobs.
+// here reports whether the caller runs on the launcher's thread, which runs nothing but jobs.
 func (l *Launcher) here() bool { return l.thread.Load() == int64(unix.Gettid()) }

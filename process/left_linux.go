@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// left are the processes that a program has started, leader, and whose end the kernel has not
-// noted by now; none where it could not note all. One whose first thread has ended counts as
+// left returns the processes that the program with the first process leader has started and whose end the
+// kernel has not noted yet; nil if the kernel lost notes. A process whose first thread has ended counts as
 // ended.
 func (w *watch) left(leader int) map[int]bool {
 	w.drain()
@@ -24,7 +24,7 @@ func (w *watch) left(leader int) map[int]bool {
 			if first {
 				left[r.tid] = true
 			}
-		case r.kind == Executed && ours[r.tid]: // by another thread: the first had to end for that
+		case r.kind == Executed && ours[r.tid]: // if another thread did it, the first one ended for that
 			left[r.tid] = true
 		case r.kind == Exited && first:
 			delete(left, r.tid)
@@ -34,14 +34,13 @@ func (w *watch) left(leader int) map[int]bool {
 	return left
 }
 
-// mostGenerations bounds how often what a program has left is looked for, since it may go on
-// starting processes meanwhile.
+// mostGenerations is how often killLeft looks for processes, since they may go on starting others meanwhile.
 const mostGenerations = 100
 
-// killLeft ends what a program that has ended has left behind, also what has left its process
-// group. The number of a process may be another's by now. So whoever has it is held by a file
-// descriptor (pidfd_open(2), Linux 5.3 and later) before the notes are asked once more: where
-// they still hold no end of the program's process, that is the one which is held.
+// killLeft kills the processes that an ended program has left behind, including those that have left its
+// process group. By now another process may have the number of one of them. So killLeft opens a file descriptor
+// for the process that has the number (pidfd_open(2), Linux 5.3 and later), and then looks at the notes once
+// more. If they still hold no end of the program's process, the descriptor is that process's.
 func (w *watch) killLeft(leader int) {
 	if w == nil {
 		return

@@ -9,8 +9,8 @@ type Snapshot struct {
 	Threads                                []Thread
 }
 
-// Since is a run that lasted from an earlier look to this one, but for its wall time.
-// Threads that have ended in between are in its CPU time alone.
+// Since returns the counts from an earlier look to this one as a run without a wall time. Threads that have
+// ended in between are only in its CPU time.
 func (s Snapshot) Since(before Snapshot) Run {
 	r := Run{
 		UserNs: s.UserNs - before.UserNs, SystemNs: s.SystemNs - before.SystemNs,

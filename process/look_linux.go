@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Look looks at a process that runs.
+// Look returns the counters of a running process.
 func Look(pid int) (Snapshot, error) {
 	var s Snapshot
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -44,8 +44,8 @@ func Look(pid int) (Snapshot, error) {
 
 var errStat = errors.New("its stat file is malformed")
 
-// parseStat reads the times and faults of /proc/PID/stat (proc_pid_stat(5)). The name in
-// parentheses may hold anything.
+// parseStat reads the times and faults from /proc/PID/stat (proc_pid_stat(5)). The name in parentheses may hold
+// any character.
 func parseStat(text []byte) (userNs, systemNs, minor, major int64, err error) {
 	const tickNs = 10e6 // USER_HZ is 100 on every architecture here
 	end := bytes.LastIndexByte(text, ')')
@@ -62,7 +62,7 @@ func parseStat(text []byte) (userNs, systemNs, minor, major int64, err error) {
 	return n[2] * tickNs, n[3] * tickNs, n[0], n[1], nil
 }
 
-// parseCount reads a number from a line of /proc/PID/status; 0 where it is not there.
+// parseCount reads a number from a line of /proc/PID/status; 0 if the line is missing.
 func parseCount(text []byte, name string) int64 {
 	for line := range bytes.Lines(text) {
 		if value, ok := bytes.CutPrefix(line, []byte(name)); ok {

@@ -10,7 +10,7 @@ import (
 
 var errUnasked = errors.New("that was not asked for")
 
-// Look looks at a process that runs.
+// Look returns an error: this system does not tell.
 func Look(pid int) (Snapshot, error) {
 	return Snapshot{}, fmt.Errorf("looking at process %d: %s does not tell: run the program from here instead", pid, runtime.GOOS)
 }

@@ -13,72 +13,72 @@ import (
 	"chronoscope/machine"
 )
 
-// looks are those of a traced program at clocks that go on while it does not run. Programs read
-// clocks by the functions of the vDSO. Other code stands in the place of these functions
-// (clockCode): it makes the system call, and stops the thread for the tracer at its first look and
-// at each look that comes lookAfterNs or more after such a stop.
+// looks records when a traced program looks at clocks that go on while it does not run. Programs read clocks by
+// the functions of the vDSO. clockCode replaces these functions: it makes the system call, and stops the thread
+// for the tracer at its first look and at each look that comes lookAfterNs or more after such a stop.
 //
-// The program is shown the time less what it has waited for a CPU. So it does what it would do
-// alone, also where it works until some time, or does less where it is late.
+// The program is shown the time less the time for which it has waited for a CPU. So it does what it would do
+// alone, even if it works until some time, or does less when it is late.
 type looks struct {
 	leader       int // the program's first process
 	count, stops int
-	// workNs is what [Run.ClockWorkNs] says, of the programs that have ended.
-	// uncorrectedNs is the part of it in processes that also saw the time as it is.
+	// workNs is [Run.ClockWorkNs] of the programs that have ended. uncorrectedNs is its part in processes that
+	// also saw the uncorrected time.
 	workNs, uncorrectedNs int64
-	// waitingTold says that it opened a file that tells how long somebody waits for a CPU.
+	// waitingTold says that the program opened a file that tells how long some process waits for a CPU.
 	waitingTold bool
-	// waitedNs is the run-queue wait of all threads, as far as it was read, and waitOf that of each.
+	// waitedNs is the run-queue wait of all threads, as far as it was read, and waitOf holds that of each
+	// thread.
 	waitedNs int64
 	waitOf   map[int]int64
-	// linked is how often the dynamic linker of each thread's program read the counter.
+	// linked is how often each thread's dynamic linker read the processor's counter.
 	linked map[int]int
-	// counter is the processor's, as the program is shown it.
+	// counter is the processor's counter as the program is shown it.
 	counter shownCounter
-	// why says why not all looks are known. From then on no look stops the program.
+	// why says why not all looks are known. Once it is set, no look stops the program.
 	why error
-	// of are the looks of each process that looked, and processOf that of each thread.
+	// of holds the looks of each process that looked, and processOf the process of each thread.
 	of        map[int]*processLooks
 	processOf map[int]int
 	// traps are the addresses at which clockCode stops a thread.
 	traps map[uintptr]bool
-	// shifted are the times that threads wait for, as they were in the program's memory.
+	// shifted holds the times until which threads wait, as they were in the program's memory before
+	// [looks.shift].
 	shifted map[int]memory
-	// calling are the threads that make a system call for the tracer, as a single step.
+	// calling holds the threads that make a system call for the tracer, which takes a single step.
 	calling map[int]interrupted
 }
 
-// memory is what a program has at an address.
+// memory holds the content of a program's memory at an address.
 type memory struct {
 	at   uintptr
 	data []byte
 }
 
-// interrupted is how a thread goes on after a system call for the tracer: its registers, and the
-// code at its instruction where that was replaced.
+// interrupted is the state of a thread before it makes a system call for the tracer: its registers, and the
+// code at its instruction if that is replaced.
 type interrupted struct {
 	registers
 	code []byte
 }
 
-// processLooks are those of the threads of one process. A look of one of them may have the others do
-// something.
+// processLooks holds the looks of one process. What one thread sees may change what the others do.
 type processLooks struct {
-	firstNs int64 // the process's CPU time at the first one
-	// laterNs is what it had used since then at later ones. One that is less than a tenth later
-	// than the one before is left out, so that there are some hundred at most.
+	firstNs int64 // the process's CPU time at the first look
+	// laterNs is the CPU time used between the first look and each later one. A look is left out if this time
+	// is less than a tenth longer than at the last look that was kept: so there are a few hundred at most.
 	laterNs []int64
-	toldNs  int64 // what work told last
-	// uncorrected says that a look after the first one showed what the process had waited for a CPU.
+	toldNs  int64 // the work that was counted before
+	// uncorrected says that a look after the first one showed how long the process had waited for a CPU.
 	uncorrected bool
 }
 
-// A stop for a look takes some 30 µs, and up to a time slice beside competitors. A program may stop
-// manyLooks times, and once more for each perLookNs of its CPU time. By the clock there would be no
-// bound.
+// A stop for a look takes about 30 µs, and up to a time slice beside competitors. A program may stop manyLooks
+// times, and once more for each perLookNs of its CPU time. If its wall time counted instead, stops would allow
+// more stops without limit.
 const manyLooks, perLookNs = 256, 1e6
 
-// lookAfterNs is the time for which after a stop looks don't stop the program.
+// lookAfterNs is the time after a stop for which looks don't stop the program.
 const lookAfterNs = 400_000
 
 var errManyLooks = errors.New("it looks at clocks too often: not all of its looks were counted")
@@ -87,7 +87,7 @@ func newLooks(leader int) *looks {
 	return &looks{leader: leader, waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}, shifted: map[int]memory{}, linked: map[int]int{}}
 }
 
-// begin writes clockCode into a new program, at whose first instruction a thread stands still.
+// begin writes clockCode into a new program whose thread is stopped at its first instruction.
 func (l *looks) begin(thread int) {
 	if l == nil {
 		return
@@ -97,7 +97,7 @@ func (l *looks) begin(thread int) {
 	if used, err := readThread(thread); err == nil {
 		process := l.process(thread)
 		l.end(thread, used)
-		delete(l.of, process) // what the program before looked for does not matter to this one
+		delete(l.of, process) // the looks of the previous program do not matter to this one
 	}
 	base, functions, err := vdsoOf(thread)
 	if err == nil {
@@ -114,14 +114,14 @@ func (l *looks) begin(thread int) {
 	}
 }
 
-// clockLimit is what clockCode holds of one clock: when a look at it stops the thread next, by that
-// clock, and what is taken off its time.
+// clockLimit is what clockCode holds of one clock: the time by that clock from which on a look stops the
+// thread, and what is subtracted from the clock's time.
 type clockLimit struct{ StopAtNs, OffNs int64 }
 
 const limitBytes = 16
 
-// allow lets looks pass for a while, or for good once not all are known. at is where clockCode
-// stands, offNs what it takes off the time.
+// allow lets looks pass for lookAfterNs, or for good if not all looks are known. at is the address of
+// clockCode, and offNs is what it subtracts from the time.
 func (l *looks) allow(thread int, at uintptr, offNs int64) error {
 	var limits [clocks]clockLimit
 	now := monotonicNs()
@@ -142,11 +142,11 @@ func (l *looks) allow(thread int, at uintptr, offNs int64) error {
 	return poke(thread, at+limitsOffset, data)
 }
 
-// apartNs is by how much [aheadNs] may be off, and more.
+// apartNs is an upper bound of the error of [aheadNs].
 const apartNs = 5_000
 
-// aheadNs is by how much a clock is ahead of CLOCK_MONOTONIC: by the closest of some readings, since
-// others may have the CPU in between.
+// aheadNs returns by how much a clock is ahead of CLOCK_MONOTONIC. It uses the closest of several pairs of
+// readings, since other threads may have the CPU between two readings.
 func aheadNs(clock int32) (ahead int64) {
 	closest := int64(math.MaxInt64)
 	for try := 0; try < 10 && closest > apartNs/2; try++ {
@@ -162,7 +162,7 @@ func aheadNs(clock int32) (ahead int64) {
 	return ahead
 }
 
-// limit reads what clockCode holds of a clock.
+// limit returns the limit that clockCode holds for a clock.
 func limit(thread int, at uintptr, clock uint32) (of clockLimit, err error) {
 	data := make([]byte, limitBytes)
 	if err := peek(thread, at+limitsOffset+uintptr(clock)*limitBytes, data); err != nil {
@@ -172,8 +172,8 @@ func limit(thread int, at uintptr, clock uint32) (of clockLimit, err error) {
 	return of, err
 }
 
-// trapped tells whether a SIGTRAP is the doing of clockCode, and has the thread go on from there
-// with the time that it is shown. stoppedNs is the time for which the program stood still for its tracer.
+// trapped reports whether a SIGTRAP comes from clockCode. If so, the thread goes on from there with the time
+// that it is shown. stoppedNs is the time for which the tracer kept the program stopped.
 func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	var r registers
 	if l == nil || r.read(thread) != nil || !l.traps[r.instruction()-breakpointAdvance] {
@@ -197,8 +197,8 @@ func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	return true
 }
 
-// shift has a thread that begins to wait for a time of a clock wait for that much longer as its clocks
-// are behind, and unshift gives the program back the time that it had written.
+// shift lengthens a thread's wait until a time of a clock: it adds the time by which the program's clocks are
+// behind to the time in the program's memory. unshift restores that memory.
 func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 	at := info.absoluteTime()
 	if l == nil || at == 0 {
@@ -222,7 +222,7 @@ func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 	}
 	offNs := behind.off(monotonicNs(), l.waitedNs+stoppedNs) // as the next look finds it
 	seconds, ns := int64(binary.NativeEndian.Uint64(was.data)), int64(binary.NativeEndian.Uint64(was.data[wordBytes:]))
-	if seconds < 0 || ns < 0 || ns >= 1e9 || seconds == 0 && ns == 0 { // no time, or the end of a timer
+	if seconds < 0 || ns < 0 || ns >= 1e9 || seconds == 0 && ns == 0 { // malformed, or 0, which ends a timer
 		return
 	}
 	ns += offNs
@@ -241,20 +241,20 @@ func (l *looks) unshift(thread int) {
 	}
 }
 
-// off is what is to be taken off the time at a stop: what the program waited, and no more than keeps
-// the clock from going back behind what it may have shown in between.
+// off returns what is to be subtracted from the time at a stop: the time for which the program waited, limited
+// so that the clock does not go back behind what it may have shown in between.
 func (c clockLimit) off(nowNs, waitedNs int64) int64 {
-	if nowNs < c.StopAtNs { // another thread stopped meanwhile
+	if nowNs < c.StopAtNs { // another thread has stopped meanwhile, and set a later limit
 		return c.OffNs
 	}
 	return max(c.OffNs, min(waitedNs, nowNs-c.StopAtNs-apartNs+c.OffNs))
 }
 
-// What the kernel says that a signal is for (sigaction(2)): TRAP_BRKPT and, for int3 and
-// instructions that are not allowed, SI_KERNEL.
+// Values of si_code of a SIGTRAP (sigaction(2)): TRAP_BRKPT, and SI_KERNEL for int3 and for instructions that
+// are not allowed.
 const trapBreakpoint, signalKernel = 1, 0x80
 
-// signalCode is what the signal is for that a thread has stopped with.
+// signalCode returns the si_code of the signal that has stopped a thread.
 func signalCode(thread int) int32 {
 	var info struct { // siginfo_t
 		_, _, code int32
@@ -264,14 +264,15 @@ func signalCode(thread int) int32 {
 	return info.code
 }
 
-// keep keeps an error that makes looks unknown. A thread that was killed meanwhile makes none.
+// keep stores the first error because of which not all looks are known. A thread that was killed meanwhile
+// causes none.
 func (l *looks) keep(err error) {
 	if err != nil && l.why == nil && !errors.Is(err, unix.ESRCH) {
 		l.why = err
 	}
 }
 
-// look is a look of a thread at a clock, or at how often it was preempted.
+// look enters a look of a thread at a clock, or at how often it was preempted.
 func (l *looks) look(thread int) {
 	if l == nil {
 		return
@@ -286,7 +287,7 @@ func (l *looks) look(thread int) {
 	l.of[process].later(cpuNs)
 }
 
-// uncorrected is a look of a thread at a clock by a system call of its own, which shows what the
+// uncorrected enters a look of a thread at a clock by a system call of its own, which shows how long the
 // program has waited.
 func (l *looks) uncorrected(thread int) {
 	if l == nil {
@@ -298,8 +299,9 @@ func (l *looks) uncorrected(thread int) {
 	of.uncorrected = of.uncorrected || looked
 }
 
-// opened is a file that a thread opens to read it. Whoever opens a file that tells how long somebody waits does
-// so for its sake, at any time and in any process of the program: then all of its work may depend on that.
+// opened enters that a thread opens a file to read it. A program that opens a file which tells how long some
+// process waits wants to know that, and may use it at any time and in any of its processes: so all of its work
+// may depend on it.
 func (l *looks) opened(thread int, tells fileTells) {
 	if l == nil || tells == nothing {
 		return
@@ -314,7 +316,7 @@ func (l *looks) opened(thread int, tells fileTells) {
 	l.uncorrected(thread)
 }
 
-// process returns the process that a thread belongs to, by /proc/TID/status (proc_pid_status(5)).
+// process returns the process of a thread, from /proc/TID/status (proc_pid_status(5)).
 func (l *looks) process(thread int) int {
 	if l == nil {
 		return thread
@@ -343,14 +345,14 @@ func (l *looks) stopped(thread int) {
 	}
 }
 
-// waited takes the run-queue wait of a thread so far.
+// waited enters the run-queue wait of a thread so far.
 func (l *looks) waited(thread int, ns int64) {
 	l.waitedNs += ns - l.waitOf[thread]
 	l.waitOf[thread] = ns
 }
 
-// lateNs is the time for which all threads have waited for a CPU, as far as is known: more than any time where
-// that is not looked at.
+// lateNs returns the time for which all threads have waited for a CPU, as far as it is known; forEver if looks
+// are not recorded.
 func (l *looks) lateNs(thread int) int64 {
 	used, err := readThread(thread)
 	if l == nil || err != nil {
@@ -360,13 +362,13 @@ func (l *looks) lateNs(thread int) int64 {
 	return l.waitedNs
 }
 
-// processClock is the clock of the CPU time of all threads of a process (clock_getcpuclockid(3)).
+// processClock returns the clock of the CPU time of all threads of a process (clock_getcpuclockid(3)).
 func processClock(pid int) int32 {
 	const all = 2
 	return int32(^pid<<3 | all)
 }
 
-// processCPUNs is the CPU time of a process; 0 where it has none.
+// processCPUNs returns the CPU time of a process; 0 if it can't be read.
 func processCPUNs(pid int) int64 {
 	var used unix.Timespec
 	if unix.ClockGettime(processClock(pid), &used) != nil {
@@ -382,7 +384,7 @@ func (t *processLooks) later(cpuNs int64) {
 	}
 }
 
-// end enters what the kernel counted of a thread that ends or becomes another program.
+// end enters the kernel's counters of a thread that ends or becomes another program.
 func (l *looks) end(thread int, used Thread) {
 	if l == nil {
 		return
@@ -401,9 +403,10 @@ func (l *looks) end(thread int, used Thread) {
 	delete(l.linked, thread)
 }
 
-// work is the CPU time that the process used both before a look, since its first one, and after it:
-// the most of all looks, less what was told before. A process whose looks show what it waited may have
-// left all work after a look undone: then what it used before the look counts.
+// work returns the work that may depend on the looks, without what earlier calls returned. For each look, that
+// is the smaller of two CPU times: from the first look to this one, and after this one; the largest of these
+// counts. A process that saw how long it waited may have left undone all work after a look: for such a process
+// only the time before the look counts.
 func (t *processLooks) work(cpuNs int64) (more int64) {
 	most := t.toldNs
 	for _, since := range t.laterNs {
@@ -417,8 +420,8 @@ func (t *processLooks) work(cpuNs int64) (more int64) {
 	return more
 }
 
-// returned has a thread go on from where it was before it made a system call for the tracer, and
-// tells whether it did. Where a signal came first the call may not have been made.
+// returned restores a thread that made a system call for the tracer, and reports whether there was one. If a
+// signal came first, the call may not have been made.
 func (l *looks) returned(thread int) bool {
 	if l == nil {
 		return false
@@ -434,7 +437,7 @@ func (l *looks) returned(thread int) bool {
 	return called
 }
 
-// steps tells whether a thread is to execute one instruction, a system call for the tracer.
+// steps reports whether a thread is to execute one instruction: a system call for the tracer.
 func (l *looks) steps(thread int) bool {
 	if l == nil {
 		return false

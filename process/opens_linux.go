@@ -16,18 +16,19 @@ type fileTells uint8
 
 const (
 	nothing   fileTells = iota
-	times               // a time, or CPU time of the whole machine: two readings tell what passed in between
-	ownCounts           // what happened to a process since it began, among it how often it was preempted
-	waiting             // how long somebody waits for a CPU, or how busy the machine is
+	times               // a time, or CPU time of the whole machine: two readings tell how much passed in between
+	ownCounts           // counts since a process began, such as how often it was preempted
+	waiting             // how long some process waits for a CPU, or how busy the machine is
 )
 
-// fileNames are the last parts of the paths that [tellsOf] knows, so that most paths need not be resolved.
+// fileNames holds the last parts of the paths that [tellsOf] knows. Paths with other last parts need not be
+// resolved.
 var fileNames = map[string]bool{
 	"stat": true, "uptime": true, "status": true, "sched": true, "schedstat": true, "loadavg": true,
 	"cpu": true, "io": true, "memory": true, "cpu.stat": true, "cpu.pressure": true, "io.pressure": true, "memory.pressure": true,
 }
 
-// tellsOf tells what an absolute path of a file tells (proc(5), Documentation/accounting/psi.rst,
+// tellsOf returns what the file with an absolute path tells (proc(5), Documentation/accounting/psi.rst,
 // Documentation/admin-guide/cgroup-v2.rst).
 func tellsOf(file string) fileTells {
 	dir, name := path.Split(path.Clean(file))
@@ -48,22 +49,22 @@ func tellsOf(file string) fileTells {
 	return nothing
 }
 
-// opens are the files that a traced program has opened to read them, as far as they were looked at. missed says that
-// others were not.
+// opens counts the files that a traced program opened to read them and that were looked at. missed says that
+// others were not looked at.
 type opens struct {
 	count  int
 	missed bool
 }
 
-// Of a program that opens very many files not all are looked at: manyOpens in any case, and then as
-// long as its stops take a tenth of its time at most.
+// If a program opens very many files, not all are looked at: the first manyOpens are, and later ones as long as
+// all stops take at most a tenth of the program's time.
 const manyOpens = 2_000
 
 func (o *opens) tooMany(sinceStart time.Duration) bool {
 	return o.count > manyOpens && int64(o.count)*stopNs > sinceStart.Nanoseconds()/10
 }
 
-// look is what the file tells that a thread is about to open.
+// look returns what the file tells that a thread is about to open.
 func (o *opens) look(thread int, info *syscallInfo, sinceStart time.Duration) fileTells {
 	if o.tooMany(sinceStart) {
 		o.missed = true
@@ -89,10 +90,10 @@ func (o *opens) look(thread int, info *syscallInfo, sinceStart time.Duration) fi
 	return tellsOf(file)
 }
 
-// readString reads a string of a thread's program that ends with a zero byte, of PATH_MAX bytes at most;
-// empty where it can't be read.
+// readString reads a string from a thread's memory up to its zero byte, of at most PATH_MAX bytes; it is empty
+// if it can't be read.
 func readString(thread int, at uintptr) string {
-	const pageBytes = 4096 // a string may end just before a page that is not there
+	const pageBytes = 4096 // the next page may be missing
 	var all []byte
 	for len(all) < unix.PathMax {
 		part := make([]byte, min(256, pageBytes-int(at+uintptr(len(all)))%pageBytes))

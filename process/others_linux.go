@@ -12,22 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Others watches what other processes of this machine use of its CPUs, without rights: the kernel
-// tells the CPU time of each process (clock_getcpuclockid(3)), in nanoseconds.
+// Others watches how much of this machine's CPUs other processes use. It needs no rights: the kernel tells the
+// CPU time of each process (clock_getcpuclockid(3)), in nanoseconds.
 type Others struct {
 	processes map[int]usage
 	tasks     tasks
 	lookedNs  int64
 	ownNs     int64
-	// allNs is the CPU time of all processes, also of those that have ended, less that of this one and
-	// of its children; -1 where that is not known.
+	// allNs is the CPU time of all processes, including those that have ended, less that of this process and
+	// its children; -1 if it is not known.
 	allNs int64
 }
 
-// usage is what all threads of a process have used, and waited for a CPU.
+// usage is the CPU time of all threads of a process, and their run-queue wait.
 type usage struct{ cpuNs, waitNs int64 }
 
-// OpenOthers begins to watch. The error says that not all processes can be seen, as in a container.
+// OpenOthers begins to watch. It returns an error if not all processes can be seen, as in a container.
 func OpenOthers() (*Others, error) {
 	const kthreadd = "/proc/2/comm" // the parent of the kernel's threads
 	if name, err := os.ReadFile(kthreadd); err != nil || string(name) != "kthreadd\n" {
@@ -42,25 +42,26 @@ func OpenOthers() (*Others, error) {
 
 // OthersUse is the CPU time of other processes between two looks.
 type OthersUse struct {
-	// Known tells that nothing is missing.
+	// Known says that nothing is missing.
 	Known bool
-	// CPUNs is the CPU time of all, WaitNs how long their threads waited for a CPU.
+	// CPUNs is the CPU time of all other processes, and WaitNs the time for which their threads waited for a
+	// CPU.
 	CPUNs, WaitNs int64
-	// ElsewhereNs is the part of CPUNs of processes that may use other CPUs than the given ones, and
-	// PassedNs the time between the looks.
+	// ElsewhereNs is the part of CPUNs that belongs to processes that may use other CPUs than the given ones,
+	// and PassedNs is the time between the looks.
 	ElsewhereNs, PassedNs int64
 	// OwnNs is the CPU time of this process.
 	OwnNs int64
 }
 
-// Look tells what other processes than this one did since the last look. started is how many threads
-// and processes were started meanwhile that are none of the others, and have ended. ElsewhereNs is
-// without the processes that are bound to the CPUs in here; nil binds none. A look takes some 60 µs.
-// Nil knows of nothing.
+// Look returns what other processes than this one did since the last look. started is the number of threads and
+// processes that were started meanwhile, are none of the others, and have ended. ElsewhereNs leaves out
+// processes that are bound to the CPUs in here; if here is nil, no process counts as bound. A look takes about
+// 60 µs. A nil Others returns an unknown use.
 //
-// Where others had more than half of the CPUs, they could have delayed anything: for how long they
-// waited, which takes longer to find out, is then said to be for ever. So it is of processes that came
-// and went, whose CPU time is what all had less what those had that were seen.
+// If others had more than half of the CPUs, they could have delayed anything: then WaitNs is forEver, since the
+// true value takes longer to find out. WaitNs is also forEver if processes came and went. Their CPU time is
+// that of all processes less that of the processes that were seen.
 func (o *Others) Look(started int, here []int) (use OthersUse) {
 	if o == nil {
 		return use
@@ -72,14 +73,14 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 	use.OwnNs, o.ownNs = own-o.ownNs, own
 	if o.tasks, o.lookedNs = tasks, now; unseen != 0 || !use.Known {
 		found := o.find()
-		// Where as many more threads are there as were started, none of them has come and gone: processes
-		// that are known have started them.
+		// If the number of threads grew by unseen, none of the threads that were started has ended: known
+		// processes have started them.
 		use.Known = use.Known && (found >= unseen || tasks.threads-before.threads == unseen)
 	}
 	var active []int
 	for pid, was := range o.processes {
 		var used unix.Timespec
-		if unix.ClockGettime(processClock(pid), &used) != nil { // it has ended: what it did last is not known
+		if unix.ClockGettime(processClock(pid), &used) != nil { // it has ended: its last CPU time is not known
 			use.Known = false
 			delete(o.processes, pid)
 			continue
@@ -117,18 +118,18 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 	return use
 }
 
-// addUnseen adds what others had beyond what is known of them, where all had allNs. The kernel adds up
-// what a process has used when that gives up its CPU, and at each tick: of those that still run it may
-// not have added the last tick.
+// addUnseen adds the CPU time of processes that were not seen; all others together used allNs. The kernel adds
+// the CPU time of a process to that of all when the process gives up its CPU, and at each tick: for processes
+// that still run, the last tick may be missing.
 func (u *OthersUse) addUnseen(allNs int64) {
 	const tickNs = 10e6 // at most
 	unseenNs := max(0, allNs-u.CPUNs) + min(u.CPUNs, tickNs*int64(runtime.NumCPU()))
 	u.Known, u.CPUNs, u.ElsewhereNs, u.WaitNs = true, u.CPUNs+unseenNs, u.ElsewhereNs+unseenNs, forEver
 }
 
-// othersCPUNs is what all processes have used, by the root of the control groups
-// (Documentation/admin-guide/cgroup-v1/cpuacct.rst), less what this one and its children have; -1 where
-// there is no such file.
+// othersCPUNs returns the CPU time of all processes, from the root of the control groups
+// (Documentation/admin-guide/cgroup-v1/cpuacct.rst), less that of this process and its children; -1 if there is
+// no such file.
 func othersCPUNs() int64 {
 	text, err := readLine("/sys/fs/cgroup/cpuacct/cpuacct.usage")
 	if err != nil {
@@ -142,7 +143,7 @@ func othersCPUNs() int64 {
 	return all - ownCPUNs() - children.Utime.Nano() - children.Stime.Nano()
 }
 
-// boundTo reports whether a process may use none but these CPUs, by its first thread.
+// boundTo reports whether the first thread of a process may use no other CPUs than these.
 func boundTo(pid int, cpus []int) bool {
 	var may unix.CPUSet
 	if len(cpus) == 0 || unix.SchedGetaffinity(pid, &may) != nil {
@@ -154,10 +155,10 @@ func boundTo(pid int, cpus []int) bool {
 	return may.Count() == 0
 }
 
-// forEver is more than any time is, and may be added to one.
+// forEver is longer than any time, and can be added to a time without an overflow.
 const forEver = math.MaxInt64 / 4
 
-// find finds processes that were not known, and says how many.
+// find adds the processes that were not known, and returns their number.
 func (o *Others) find() (found int) {
 	self := os.Getpid()
 	for _, pid := range numbersIn("/proc") {
@@ -169,12 +170,12 @@ func (o *Others) find() (found int) {
 	return found
 }
 
-// tasks are the number that a thread or process was given last, and how many threads there are.
+// tasks holds the number that was given to a thread or process last, and the number of threads on the machine.
 type tasks struct{ lastPID, threads int }
 
 var unknownTasks = tasks{-1, 0}
 
-// readTasks reads them from /proc/loadavg (proc_loadavg(5)).
+// readTasks reads these numbers from /proc/loadavg (proc_loadavg(5)).
 func readTasks() tasks {
 	text, err := readLine("/proc/loadavg")
 	if err != nil {
@@ -197,7 +198,7 @@ func parseTasks(text string) tasks {
 	return tasks{pid, threads}
 }
 
-// waitOf is the time for which the threads of a process have waited for a CPU.
+// waitOf returns the time for which the threads of a process have waited for a CPU.
 func waitOf(pid int) (ns int64) {
 	for _, id := range numbersIn(fmt.Sprintf("/proc/%d/task", pid)) {
 		if thread, err := readThread(id); err == nil {
@@ -207,7 +208,7 @@ func waitOf(pid int) (ns int64) {
 	return ns
 }
 
-// numbersIn are the entries of a folder that are numbers, with as few system calls as it takes.
+// numbersIn returns the entries of a folder that are numbers, with as few system calls as possible.
 func numbersIn(dir string) (all []int) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -230,7 +231,7 @@ func numbersIn(dir string) (all []int) {
 	}
 }
 
-// ownCPUNs is the CPU time of this process.
+// ownCPUNs returns the CPU time of this process.
 func ownCPUNs() int64 {
 	var used unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &used) != nil {

@@ -4,7 +4,7 @@ package process
 
 import "errors"
 
-// Others watches what other processes of this machine use of its CPUs: here nothing is known.
+// Others would watch how much of the CPUs other processes use. On this system nothing is known.
 type Others struct{}
 
 // OthersUse is what other processes did between two looks.
@@ -15,7 +15,7 @@ type OthersUse struct {
 	OwnNs                 int64
 }
 
-// OpenOthers says that they can't be watched.
+// OpenOthers returns an error: other processes can't be watched on this system.
 func OpenOthers() (*Others, error) {
 	return nil, errors.New("what other processes use is not known on this system")
 }

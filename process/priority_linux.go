@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// priority is the niceness of the thread that starts programs, which they inherit.
+// priority is the niceness of the thread that starts programs; programs inherit it.
 type priority struct {
 	found       bool
-	usual, nice int // niceness: as it was, and as it is
+	usual, nice int // niceness: at first, and now
 }
 
-// ask gives the calling thread the niceness of a command. 0 is what the thread had at
+// ask gives the calling thread the niceness of a command; 0 stands for the niceness that the thread had at
 // first.
 func (p *priority) ask(c Command) error {
 	if c.Nice == 0 && !p.found {
@@ -23,7 +23,7 @@ func (p *priority) ask(c Command) error {
 		if err != nil {
 			return &PriorityError{Nice: c.Nice, Err: fmt.Errorf("getpriority: %w", err)}
 		}
-		p.found, p.usual, p.nice = true, 20-raw, 20-raw // the system call's own form (getpriority(2))
+		p.found, p.usual, p.nice = true, 20-raw, 20-raw // the system call returns 20 less the niceness (getpriority(2))
 	}
 	wanted := c.Nice
 	if wanted == 0 {

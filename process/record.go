@@ -6,7 +6,7 @@ import (
 	"chronoscope/internal/perfring"
 )
 
-// record is what is used of a record of perf_event_open(2).
+// record holds the fields of a record of perf_event_open(2) that are used here.
 type record struct {
 	atNs              int64
 	kind              EventKind
@@ -15,12 +15,12 @@ type record struct {
 	parent, parentTID int
 }
 
-// idBytes is the length of what ends each record where sample_id_all is set, with process, thread,
-// time and CPU.
+// idBytes is the length of the end of each record if sample_id_all is set: process, thread, time and CPU.
 const idBytes = 24
 
-// parseRecords appends what raw holds to records, and says how many the kernel could
-// not keep. What it can't read is left out; a record of an impossible length ends it.
+// parseRecords appends the records in raw to records, and returns how many records were lost: those that the
+// kernel could not keep, and those beyond mostEvents. It leaves out what it can't read; a record of an
+// impossible length ends raw, and counts as one that is lost.
 func parseRecords(records []record, raw []byte) (_ []record, lost int64) {
 	intact := perfring.Records(raw, func(kind uint32, misc uint16, body []byte) {
 		if kind == perfring.Lost {
@@ -74,9 +74,9 @@ func parseRecord(kind uint32, misc uint16, body []byte) (record, bool) {
 	return r, true
 }
 
-// eventsOf are those of a program, in order of time: of the thread leader and of all that
-// follow from it, as seen from leader's exec, and when that was. There are none where its
-// exec was not noted.
+// eventsOf returns the events of a program in order of time, and the time of its exec, which is their time 0.
+// They are the events of the thread leader and of all threads that it started, directly or not. There are none
+// if the leader's exec was not noted.
 func eventsOf(leader int, sorted []record) (events []Event, execNs int64) {
 	ours := map[int]bool{leader: true}
 	found := false
@@ -102,7 +102,7 @@ func eventsOf(leader int, sorted []record) (events []Event, execNs int64) {
 	return events, execNs
 }
 
-// endOf is when the last thread of a process ended; 0 where that was not noted.
+// endOf returns the time at which the last thread of a process ended; 0 if that was not noted.
 func endOf(pid int, events []Event) (atNs int64) {
 	for _, e := range events {
 		if e.Kind == Exited && e.Process == pid {

@@ -14,8 +14,8 @@ import (
 	"chronoscope/machine"
 )
 
-// run starts the program on a thread that has no other children, so that it may wait
-// for any, and that ends with it: then the kernel ends what is still traced by it.
+// run starts the program on a thread that has no other children, so that the thread may wait for any child. The
+// thread ends with the program: then the kernel kills what the thread still traces.
 func (c Command) run(ctx context.Context, files [3]*os.File) (r Run, err error) {
 	done := make(chan struct{})
 	go onThreadOfItsOwn(func() {
@@ -26,8 +26,8 @@ func (c Command) run(ctx context.Context, files [3]*os.File) (r Run, err error) 
 	return r, err
 }
 
-// onThreadOfItsOwn calls do on a thread that has no children and is not the first,
-// and ends the thread. A thread that won't do is held until another one is found.
+// onThreadOfItsOwn calls do on a thread that has no children and is not the first one, and ends the thread. It
+// holds threads that don't qualify until it has found one.
 func onThreadOfItsOwn(do func()) {
 	runtime.LockOSThread()
 	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WNOTHREAD|unix.WALL, nil)
@@ -44,25 +44,25 @@ func onThreadOfItsOwn(do func()) {
 	<-found
 }
 
-// start starts the program and waits for it, traced and watched if that can be.
+// start starts the program and waits for it. It traces and watches the program if it can.
 func (c Command) start(ctx context.Context, files [3]*os.File) (Run, error) {
 	t := openTools()
 	defer t.close()
 	return c.startWith(ctx, files, t)
 }
 
-// tools are what a thread that starts programs observes and starts them with.
+// tools holds what a thread needs to start programs and to observe them.
 type tools struct {
-	// own is what the kernel counts of the thread itself; nil where it does not tell.
+	// own reads what the kernel counts of the thread itself; nil if the kernel does not tell.
 	own *machine.Thread
-	// watch is opened when it is needed first; unwatched says why there is none then.
+	// watch is opened when it is first needed; unwatched says why it could not be opened.
 	watch     *watch
 	unwatched error
-	lasted    time.Duration // the last program
+	lasted    time.Duration // how long the last program ran
 	priority
 }
 
-// openTools opens them for the calling thread, to which its goroutine is locked.
+// openTools opens the tools of the calling thread, to which its goroutine is locked.
 func openTools() *tools {
 	t := &tools{}
 	if own, err := machine.OpenThread(); err == nil {
@@ -80,7 +80,7 @@ func (t *tools) close() {
 	}
 }
 
-// begin is a watch that has noted nothing so far, or why there is none.
+// begin returns a watch that has noted nothing so far, or the reason why there is none.
 func (t *tools) begin(events bool) (*watch, error) {
 	if !events {
 		return nil, errUnasked
@@ -142,8 +142,8 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	return r, err
 }
 
-// standAside has the calling thread, which traces the program and ends with it, leave the CPUs of
-// the program to it where there are others.
+// standAside binds the calling thread, which traces the program and ends with it, to CPUs that the program may
+// not use, if there are any.
 func (c Command) standAside() {
 	ours, err := machine.Affinity()
 	if err != nil || len(c.CPUs) == 0 {
@@ -151,11 +151,11 @@ func (c Command) standAside() {
 	}
 	others := slices.DeleteFunc(ours, func(cpu int) bool { return slices.Contains(c.CPUs, cpu) })
 	if len(others) > 0 {
-		machine.SetAffinity(others) // where that is refused, it shares them
+		machine.SetAffinity(others) // if that is refused, it shares CPUs with the program
 	}
 }
 
-// watched takes what was noted of a program that has ended.
+// watched enters what the kernel noted of a program that has ended.
 func (r *Run) watched(pid int, w *watch, unwatched error) {
 	r.Unwatched = unwatched
 	if w == nil {
@@ -176,16 +176,16 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 	}
 }
 
-// untilEnd moves the last exit of an untraced program of one thread to its end. Linux 6.16 and later
-// note an exit before the thread gives back its memory, which takes 0.2 ms for each MB or so. The
-// account of the thread tells for how long it ran after that, and for how long it waited: where that
-// leaves some of the time until its end was seen, it did something else unseen, and the exit stays.
+// untilEnd moves the last exit of an untraced program of one thread to the end of the thread. Linux 6.16 and
+// later note an exit before the thread gives back its memory, which takes about 0.2 ms for each MB. The account
+// of the thread tells how long it ran and waited after the exit. If these times leave a part of the time until
+// the end was seen unexplained, the exit stays where it is.
 func (r *Run) untilEnd(pid int) {
 	n := len(r.Events)
 	if r.Untraced == nil || r.WaitOf != FirstThread || r.LostEvents > 0 || n == 0 || r.Events[n-1].Kind != Exited || r.Events[n-1].Thread != pid {
 		return
 	}
-	if _, _, atExec := ranBy(r.Events); atExec { // what comes after that is the program, and not its end
+	if _, _, atExec := ranBy(r.Events); atExec { // what follows is the program, not its end
 		return
 	}
 	account, exit := r.Threads[0], r.Events[n-1]
@@ -222,26 +222,27 @@ func (r *Run) untilEnd(pid int) {
 	r.Events = append(r.Events, exit)
 }
 
-// Where an exec gives a process other rights, or the file may not be read, the kernel stops
-// noting at that exec, and calls it the process's exit. It does so within 3 to 15 µs. The least
-// program, which is one system call long, takes 28 µs from its exec to its exit.
+// leastProgramNs is the least time from an exec to an exit. If an exec gives a process other rights, or its
+// file may not be read, the kernel stops noting at that exec, and notes an exit of the process within 3 to 15
+// µs. The shortest program, of one system call, takes 28 µs from its exec to its exit.
 const leastProgramNs = 20e3
 
-// What a process uses after its exit was noted, usually, and which share of all CPU time may
-// not be noted; and at each stop for a tracer a thread is charged with a part of it, and at each switch with
-// what comes before and after the notes of it, which was seen to take 1.0 to 1.1 µs.
+// CPU time that may be missing in the notes: exitNs is what a process usually uses after its noted exit,
+// unnotedShare is a share of all CPU time, and unnotedSwitchNs is what a switch costs before and after its
+// notes (1.0 to 1.1 µs were seen). For each stop for the tracer, a part of stopNs may be missing.
 const exitNs, unnotedShare, unnotedSwitchNs = 400e3, 0.1, 1.5e3
 
-// mostSwitchNs is what a thread that sleeps and wakes up is charged with at most, for each time, beyond what is
-// noted: 5.6 to 6.9 µs were seen in a KVM guest (AMD EPYC, Linux 6.18), for 300 sleeps of 0.1 ms.
+// mostSwitchNs is an upper bound of the CPU time that a thread is charged with, beyond what is noted, each time
+// that it sleeps and wakes up: 5.6 to 6.9 µs were seen in a KVM guest (AMD EPYC, Linux 6.18), for 300 sleeps of
+// 0.1 ms.
 const mostSwitchNs = 8e3
 
-// Of a program that started no other only what comes after its noted exit may be unseen: it matters
-// where that is more than seenLate of its time.
+// seenLate is a share of the time of a program that started no other. Only what follows its noted exit may be
+// unseen, and that matters if it is more than this share.
 const seenLate = 0.02
 
-// ranSeen says whether the events hold all that matters because the program started no other, and was seen to
-// have ended soon after its noted exit.
+// ranSeen reports whether the events hold all that matters because the program started no other, and was seen
+// to have ended soon after its noted exit.
 func (r *Run) ranSeen(pid int, endedNs int64) bool {
 	if r.WaitOf != FirstThread || r.LostEvents > 0 {
 		return false
@@ -255,11 +256,11 @@ func (r *Run) ranSeen(pid int, endedNs int64) bool {
 	return !atExec && float64(r.Threads[0].ReadNs-endedNs) <= seenLate*float64(endedNs)
 }
 
-// accountedFor says whether the events may hold all that the program did: none of its processes
-// ends at its exec, and they ran for as long as the kernel charged them with.
+// accountedFor reports whether the events may hold all that the program did: none of its processes ends at its
+// exec, and the CPU time in the events agrees with what the kernel charged.
 func (r *Run) accountedFor() bool {
 	if r.LostEvents > 0 {
-		return true // that is said, and the events don't tell
+		return true // LostEvents says so, and the events can't tell
 	}
 	ranNs, exits, atExec := ranBy(r.Events)
 	switches := 0
@@ -272,12 +273,12 @@ func (r *Run) accountedFor() bool {
 	return !atExec && float64(r.CPUNs()-ranNs) <= most
 }
 
-// ranBy is the time for which all threads ran by the events, how many of them exited, and whether one of
-// these did so at its exec.
+// ranBy returns the time for which all threads ran according to the events, the number of exits, and whether
+// one of the threads exited at its exec.
 func ranBy(events []Event) (ranNs, exits int64, atExec bool) {
 	began, ran, executed := map[int]int64{}, map[int]int64{}, map[int]bool{}
 	for _, e := range events {
-		if from, on := began[e.Thread]; on && e.Kind != Forked { // which its parent notes
+		if from, on := began[e.Thread]; on && e.Kind != Forked { // the parent noted that one
 			ran[e.Thread] += e.AtNs - from
 			ranNs += e.AtNs - from
 			delete(began, e.Thread)
@@ -295,10 +296,10 @@ func ranBy(events []Event) (ranNs, exits int64, atExec bool) {
 	return ranNs, exits, atExec
 }
 
-// lateEndNs is how much later than the exit the end of a program may be seen.
+// lateEndNs is an upper bound of the time between the exit and the moment at which the end is seen.
 const lateEndNs = 20e6
 
-// lasted says whether the program may have lasted no longer than the kernel noted.
+// lasted reports whether the program may have lasted no longer than the kernel noted.
 func (r *Run) lasted(ns int64) bool {
 	return 2*ns >= r.WallNs-r.WallErrorNs-r.WaitNs()-lateEndNs
 }
@@ -309,8 +310,8 @@ var (
 	errUnseen      = errors.New("the kernel noted no exec and exit of the program, as where it has rights of its own, or may not be read")
 )
 
-// traceRefused tells a system that forbids tracing from a program that can't be
-// started: both fail in the child.
+// traceRefused reports whether the system forbids tracing. It tells this from a program that can't be started:
+// both errors come from the child.
 func traceRefused(err error) bool {
 	return unix.EPERM == rootCause(err) || unix.ENOSYS == rootCause(err)
 }
@@ -322,11 +323,11 @@ func rootCause(err error) error {
 	return err
 }
 
-// fork starts the program; a traced one stops at its first instruction.
-// pidfd tells of its end (pidfd_open(2)), and is below 0 on old kernels.
+// fork starts the program; a traced program stops at its first instruction. pidfd tells of its end
+// (pidfd_open(2)), and is below 0 on old kernels.
 func (c Command) fork(files [3]*os.File, traced bool) (pid, pidfd int, err error) {
 	pidfd = -1
-	if len(c.CPUs) > 0 { // a child starts with its parent's
+	if len(c.CPUs) > 0 { // a child inherits the CPUs of its parent
 		before, err := machine.Affinity()
 		if err != nil {
 			return 0, pidfd, err
@@ -340,7 +341,7 @@ func (c Command) fork(files [3]*os.File, traced bool) (pid, pidfd int, err error
 	if env == nil {
 		env = os.Environ()
 	}
-	// Without a tracer the program has to end with its parent in another way.
+	// Without a tracer, the program needs another way to end with its parent: Pdeathsig.
 	attr := &syscall.SysProcAttr{Ptrace: traced, Setpgid: true, Pdeathsig: unix.SIGKILL}
 	if !traced {
 		attr.PidFD = &pidfd
@@ -356,10 +357,10 @@ func (c Command) fork(files [3]*os.File, traced bool) (pid, pidfd int, err error
 	return pid, pidfd, nil
 }
 
-// killGroup ends all of the program's process group.
+// killGroup kills all processes of the program's process group.
 func killGroup(pid int) { unix.Kill(-pid, unix.SIGKILL) }
 
-// ended notes what wait4(2) tells of a program that has ended.
+// ended enters what wait4(2) tells of a program that has ended.
 func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 	r.UserNs, r.SystemNs = usage.Utime.Nano(), usage.Stime.Nano()
 	r.VoluntarySwitches, r.InvoluntarySwitches = int64(usage.Nvcsw), int64(usage.Nivcsw)
@@ -370,8 +371,8 @@ func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 	}
 }
 
-// noted takes what was counted of a traced program's waits and looks at clocks, which are nil
-// where that was not asked for.
+// noted enters what was counted of a traced program's waits and looks at clocks; w or l is nil if that was not
+// asked for.
 func (r *Run) noted(w *waits, l *looks) {
 	r.Unnoted, r.Unclocked = errUnasked, errUnasked
 	if w != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// run starts the program, and takes what this system tells when it has ended.
+// run starts the program, and returns what this system tells when it has ended.
 func (c Command) run(ctx context.Context, files [3]*os.File) (Run, error) {
 	if len(c.CPUs) > 0 {
 		return Run{}, &StartError{Path: c.Path, Err: fmt.Errorf("a program can't be bound to CPUs on %s: leave that to the system", runtime.GOOS)}

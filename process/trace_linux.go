@@ -15,26 +15,26 @@ import (
 	"chronoscope/machine"
 )
 
-// tracer follows a program, all its threads and the processes that it starts. All of
-// its calls are made on one thread.
+// tracer follows a program, all its threads and the processes that it starts. All calls of ptrace(2) are made
+// on one thread.
 type tracer struct {
 	leader int
-	watch  *watch // nil where nothing is noted
-	waits  *waits // nil where they are not counted
-	looks  *looks // nil where they are not counted
-	// noteOpens has the program stop where it opens files, and opens notices files that somebody opens; nil where it
-	// does not.
+	watch  *watch // nil if nothing is noted
+	waits  *waits // nil if they are not counted
+	looks  *looks // nil if they are not counted
+	// noteOpens has the program stop when it opens files. opens notices files that any process opens; nil if
+	// that is not possible or not asked for.
 	noteOpens bool
 	opens     *fileWatch
 	run       Run
 	started   time.Time
-	// known are the numbers of the threads that were seen and have not been waited for, which watchGroups looks at, too;
-	// read are those of them whose counters were read as they exited.
+	// known holds the numbers of the threads that were seen and have not been waited for; watchGroups reads it,
+	// too. read holds those of them whose counters were read as they exited.
 	known sync.Map
 	read  map[int]bool
-	// groups are the control groups that the program begins in, as /proc tells them.
+	// groups is the text of /proc on the control groups that the program begins in.
 	groups []byte
-	// own is what the kernel counts of the tracer's thread: how late it comes.
+	// own reads what the kernel counts of the tracer's thread, such as how late it runs.
 	own       *machine.Thread
 	ownWaitNs int64
 }
@@ -42,8 +42,7 @@ type tracer struct {
 const traced = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
 	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_EXITKILL
 
-// trace lets the program go on from its first instruction, where it has stopped, to
-// its end.
+// trace lets the program run to its end from its first instruction, at which it has stopped.
 func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 	defer killGroup(t.leader)
 	var status unix.WaitStatus
@@ -116,7 +115,7 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 			t.stopped(id, status)
 			t.run.StoppedNs += time.Since(woken).Nanoseconds()
 		case id == t.leader:
-			if t.run.WallNs == 0 { // its stop was cut short
+			if t.run.WallNs == 0 { // its stop at the exit was cut short
 				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
 			}
 			t.run.ended(status, &usage)
@@ -124,14 +123,14 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		default:
 			t.known.Delete(id)
 			delete(t.read, id)
-			t.opens.opened() // by the tracer itself, which read what the thread had waited
+			t.opens.opened() // forgets what the tracer itself opened to read how long the thread had waited
 		}
 		t.late()
 	}
 }
 
-// opened takes what a file tells that somebody has opened. Where each file is looked at that the program opens, that
-// says whether it was the program.
+// opened enters what a file tells that some process has opened. If the tracer looks at each file that the
+// program opens, it knows from that whether the program was the one.
 func (t *tracer) opened(tells fileTells) {
 	if !t.noteOpens {
 		t.run.FilesToldPossibly = t.run.FilesToldPossibly || tells != nothing
@@ -141,7 +140,7 @@ func (t *tracer) opened(tells fileTells) {
 	}
 }
 
-// event returns the PTRACE_EVENT for which a thread stopped; 0 where it stopped for a signal.
+// event returns the PTRACE_EVENT for which a thread stopped; 0 if it stopped for a signal.
 func event(status unix.WaitStatus) int { return int(status) >> 16 }
 
 // wait waits for a change of state of a child of this thread.
@@ -154,9 +153,9 @@ func wait(pid int, status *unix.WaitStatus, usage *unix.Rusage) (int, error) {
 	}
 }
 
-// next waits for the next change of state of a child of this thread, and leaves it to
-// be waited for: until then a thread that is leaving can be looked at, also where the
-// end of the whole process cuts short the stop that it makes on its way.
+// next waits for the next change of state of a child of this thread, and does not reap the child. Until it is
+// reaped, a thread that is leaving can be looked at, even if the end of the whole process cuts short its stop
+// at the exit.
 func next() (id int, leaving bool, err error) {
 	for {
 		change, err := changeOf(anyChild, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL|unix.WNOTHREAD)
@@ -187,15 +186,15 @@ func changeOf(pid, options int) (change childChange, err error) {
 	return change, err
 }
 
-// The codes of changes of children (sigaction(2)): CLD_EXITED and CLD_DUMPED are ends, and CLD_TRAPPED is a stop for
+// Codes of changes of children (sigaction(2)): CLD_EXITED to CLD_DUMPED are ends, and CLD_TRAPPED is a stop for
 // a tracer.
 const cldExited, cldDumped, cldTrapped = 1, 3, 4
 
-// stopped looks at a thread that has stopped, and lets it go on.
+// stopped looks at a thread that has stopped, and lets it continue.
 func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	signal := status.StopSignal()
 	_, known := t.known.LoadOrStore(id, nil)
-	if event(status) == unix.PTRACE_EVENT_EXEC { // a thread may have got the number of the first, which has exited
+	if event(status) == unix.PTRACE_EVENT_EXEC { // a thread may now have the number of the first one, which has exited
 		delete(t.read, id)
 		t.looks.begin(id)
 	}
@@ -213,7 +212,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		}
 	case event(status) != 0:
 		signal = 0
-	case !known && signal == unix.SIGSTOP: // how a new thread begins to be traced
+	case !known && signal == unix.SIGSTOP: // the first stop of a new thread that is traced
 		signal = 0
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
@@ -229,12 +228,12 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	if !known {
 		t.opens.follow(id, t.looks.process(id))
 	}
-	t.opens.opened() // by the tracer itself, while the thread stood still
+	t.opens.opened() // forgets what the tracer itself opened while the thread was stopped
 	t.goOn(id, int(signal))
 }
 
-// goOn lets a thread go on: by one instruction, to make a system call for the tracer, or to the end
-// of its own system call where that is to be seen.
+// goOn lets a thread continue: for one instruction, if it makes a system call for the tracer, or to the end of
+// its own system call, if that end is to be seen.
 func (t *tracer) goOn(id, signal int) {
 	switch {
 	case t.looks.steps(id):
@@ -246,7 +245,7 @@ func (t *tracer) goOn(id, signal int) {
 	}
 }
 
-// exits reads what the kernel counted of a thread that is about to exit.
+// exits reads the kernel's counters of a thread that is about to exit.
 func (t *tracer) exits(id int) {
 	t.read[id] = true
 	if t.waits != nil {
@@ -265,17 +264,18 @@ func (t *tracer) exits(id int) {
 	t.run.Threads = append(t.run.Threads, thread)
 }
 
-// limitedElsewhere tells whether a thread is in other control groups than these, with a CPU limit.
+// limitedElsewhere reports whether a thread is in other control groups than these, and has a CPU limit.
 func limitedElsewhere(thread int, groups []byte) bool {
 	return !bytes.Equal(groupsOf(thread), groups) && machine.CPULimitOf(os.DirFS("/"), strconv.Itoa(thread)) != nil
 }
 
-// groupsEvery is how often the threads' control groups are looked at: a CPU limit stops nobody sooner than its
-// share of a period, of 100 ms mostly, is used up. Looks at very many threads take groupsShare of the time at most.
+// groupsEvery is the pause between looks at the threads' control groups: a CPU limit stops a thread only after
+// the group has used up its share of a period, which is usually 100 ms. groupsShare is the largest share of the
+// time that looks at very many threads may take.
 const groupsEvery, groupsShare = 10 * time.Millisecond, 0.1
 
-// watchGroups looks at the control groups of all threads until the function is called that it returns, which tells
-// whether one of them had another CPU limit at some time.
+// watchGroups looks at the control groups of all threads until limited is called, which reports whether one of
+// the threads had another CPU limit at some time.
 func (t *tracer) watchGroups() (limited func() bool) {
 	groups := t.groups
 	end, ended := make(chan struct{}), make(chan bool)
@@ -300,7 +300,7 @@ func (t *tracer) watchGroups() (limited func() bool) {
 	return func() bool { close(end); return <-ended }
 }
 
-// groupsOf is what /proc tells of the control groups of a thread (cgroups(7)); nil where it is gone.
+// groupsOf returns the text of /proc on the control groups of a thread (cgroups(7)); nil if the thread is gone.
 func groupsOf(thread int) []byte {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", thread))
 	if err != nil {
@@ -309,9 +309,8 @@ func groupsOf(thread int) []byte {
 	return text
 }
 
-// late is how long the tracer waited for a CPU since the last call: its thread has
-// slept in between, so that this is by how much it comes late. In nanoseconds, 0 where
-// the kernel does not tell.
+// late returns the time in nanoseconds for which the tracer waited for a CPU since the last call. Its thread
+// has slept in between, so it runs late by this time. It is 0 if the kernel does not tell.
 func (t *tracer) late() int64 {
 	if t.own == nil {
 		return 0

@@ -14,15 +14,13 @@ import (
 	"chronoscope/machine"
 )
 
-// clocks are those that clockCode knows: CLOCK_REALTIME, 0, to CLOCK_TAI, 11 (clock_gettime(2)).
+// clocks is the number of clocks that clockCode knows: CLOCK_REALTIME, 0, to CLOCK_TAI, 11 (clock_gettime(2)).
 const clocks = 12
 
-// limitsOffset is where the limits of the clocks stand behind the beginning of clockCode's
-// clock_gettime, trapOffset where that stops a thread.
+// limitsOffset is the offset of the clocks' limits from the beginning of clockCode's clock_gettime.
 const limitsOffset = 128
 
-// clockGettime is the name under which clockCode's clock_gettime is held; the other functions call
-// it.
+// clockGettime is the name of clockCode's clock_gettime. The other functions call it.
 const clockGettime = "clock_gettime"
 
 var (
@@ -30,8 +28,8 @@ var (
 	errSmallVDSO = errors.New("the vDSO's functions are too small to be replaced")
 )
 
-// functionsOf finds where clockCode's functions begin in a vDSO, by their names. There has to be room
-// for them up to the next function.
+// functionsOf returns the offsets in a vDSO at which clockCode's functions are to begin, by name. It returns an
+// error if one of them does not fit before the next function of the vDSO.
 func functionsOf(vdso machine.VDSO) (map[string]uintptr, error) {
 	found := map[string]uintptr{}
 	begins := append(slices.Sorted(maps.Values(vdso.Functions)), uint64(len(vdso.Image)))
@@ -56,8 +54,8 @@ func functionsOf(vdso machine.VDSO) (map[string]uintptr, error) {
 	return found, nil
 }
 
-// vdsoOf is where the vDSO lies in the program of a thread, and where clockCode's functions lie in
-// it. A program of another architecture has another vDSO.
+// vdsoOf returns the address of the vDSO in a thread's program, and the offsets of clockCode's functions in it.
+// It returns an error for a program of another architecture, which has another vDSO.
 func vdsoOf(thread int) (base uintptr, functions map[string]uintptr, err error) {
 	own, err := machine.ReadVDSO()
 	if err != nil {
@@ -76,8 +74,8 @@ func vdsoOf(thread int) (base uintptr, functions map[string]uintptr, err error) 
 	return base, functions, nil
 }
 
-// writeClockCode replaces the vDSO's functions in the program of a thread that stands still. Its
-// first look stops it.
+// writeClockCode replaces the vDSO's functions in the program of a stopped thread. The first look at a clock
+// then stops the thread.
 func writeClockCode(thread int, base uintptr, functions map[string]uintptr) error {
 	for name, from := range functions {
 		code := slices.Clone(clockCode[name])
@@ -93,11 +91,11 @@ func writeClockCode(thread int, base uintptr, functions map[string]uintptr) erro
 	return nil
 }
 
-// Entries of the auxiliary vector (getauxval(3)): AT_BASE, where the dynamic linker lies, and
-// AT_SYSINFO_EHDR, where the vDSO lies.
+// Entries of the auxiliary vector (getauxval(3)): AT_BASE is the address of the dynamic linker, and
+// AT_SYSINFO_EHDR that of the vDSO.
 const auxBase, auxVDSO = 7, 33
 
-// auxiliary is an entry of a process's auxiliary vector (proc_pid_auxv(5)).
+// auxiliary returns an entry of a process's auxiliary vector (proc_pid_auxv(5)).
 func auxiliary(pid int, name uint64) (uintptr, error) {
 	vector, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
@@ -112,7 +110,7 @@ func auxiliary(pid int, name uint64) (uintptr, error) {
 	return 0, errNoVDSO
 }
 
-// peek reads the memory of a thread that stands still, and poke writes it.
+// peek reads the memory of a stopped thread, and poke writes it.
 func peek(thread int, at uintptr, data []byte) error {
 	n, err := unix.PtracePeekText(thread, at, data)
 	if err == nil && n < len(data) {

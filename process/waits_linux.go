@@ -10,32 +10,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waits counts the system calls of a traced program that can wait until some time, and the
-// other calls that say whether its time can be told where it is disturbed.
+// waits counts the system calls of a traced program that can wait until some time, and other calls that show
+// whether its time can be known if it is disturbed.
 type waits struct {
-	stops         int // of the program for its tracer in these calls
+	stops         int // how often these calls stopped the program for its tracer
 	opens         opens
 	count, yields int
 	otherPolicy   bool
-	// switches are how often threads gave up their CPUs in these calls, and sleepSwitches in
-	// those that wait for nothing but a time, or for other threads of their process.
+	// switches is how often threads gave up their CPUs in these calls, and sleepSwitches how often they did so
+	// in calls that wait for nothing but a time, or for other threads of their process.
 	switches, sleepSwitches int64
-	// within are the threads that are in a noted call whose end is to be seen, too.
+	// within holds the threads that are in a noted call whose end is to be seen, too.
 	within map[int]within
-	why    error // they are not all counted, and no more are looked at
+	why    error // why not all are counted; once it is set, no more calls are looked at
 }
 
-// within is what was known of a thread at the beginning of a system call.
+// within is what is known of a thread at the beginning of a system call.
 type within struct {
-	switches  int64 // for how many times it had given up its CPU
-	sleeps    bool  // the call waits for nothing but a time, or for threads of its process
+	switches  int64 // how often the thread had given up its CPU
+	sleeps    bool  // the call waits for nothing but a time, or for other threads of its process
 	setPolicy bool  // the call asks for another scheduling policy
-	// times is how often the call was counted. By endsNs of this machine's clock it waits no longer; 0 is
-	// not known.
+	// times is how often the call was counted. endsNs is the time by this machine's clock at which it stops
+	// waiting at the latest; 0 if it is not known.
 	times   int
 	endsNs  int64
 	futex   bool
-	usageAt uint64 // where the call tells what the program used; 0 of other calls
+	usageAt uint64 // the address at which the call writes what the program used; 0 for other calls
 }
 
 var (
@@ -44,25 +44,23 @@ var (
 	errOtherMachine  = errors.New("a program of another architecture: its system calls are not known here")
 )
 
-// Of a program that makes very many noted calls not all are looked at; it still stops in each, for
-// a moment: the filter, once it is there, can't be taken off. It may stop manyStops times to be
-// looked at in any case, mostStops times at most, and in between as long as that takes a quarter of
-// its time at most, where a stop costs stopNs: two switches from one thread to another, and the way
-// of a signal to a CPU that may be idle. How long the stops took is not asked: on a busy machine the
-// tracer, too, has to wait for a CPU.
+// If a program makes very many noted calls, not all are looked at; it still stops shortly in each, since the
+// filter can't be removed. manyStops stops are looked at in any case, mostStops at most, and in between as long
+// as the stops take at most a quarter of the time. A stop is taken to cost stopNs: two switches from one thread
+// to another, and the signal to a CPU that may be idle. The real cost is not measured: on a busy machine it
+// would hold the tracer's waits for a CPU.
 const manyStops, mostStops, stopNs = 10_000, 200_000, 20e3
 
-// tooMany tells whether the stops cost more than they tell.
+// tooMany reports whether the stops cost more than they tell.
 func tooMany(stops int, sinceStart time.Duration) bool {
 	return stops > mostStops || stops > manyStops && int64(stops)*stopNs > sinceStart.Nanoseconds()/4
 }
 
-// syscallStop is the signal that stands for a stop at the exit of a system call
-// (PTRACE_O_TRACESYSGOOD).
+// syscallStop is the signal number of a stop at the exit of a system call (PTRACE_O_TRACESYSGOOD).
 const syscallStop = unix.SIGTRAP | 0x80
 
-// syscallInfo is the kernel's struct ptrace_syscall_info (include/uapi/linux/ptrace.h), of
-// the entry to a system call or of a stop for a filter.
+// syscallInfo is the kernel's struct ptrace_syscall_info (include/uapi/linux/ptrace.h) for the entry to a
+// system call, or for a stop by a filter.
 type syscallInfo struct {
 	op      uint8
 	_       [3]uint8
@@ -75,7 +73,7 @@ type syscallInfo struct {
 
 const stoppedByFilter = 3 // PTRACE_SYSCALL_INFO_SECCOMP
 
-// lookAtCall is what the kernel tells of the stop of a thread at a system call.
+// lookAtCall returns what the kernel tells of a thread's stop at a system call.
 func lookAtCall(thread int) (info syscallInfo, err error) {
 	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(thread),
 		unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
@@ -88,9 +86,9 @@ func lookAtCall(thread int) (info syscallInfo, err error) {
 	return info, fmt.Errorf("looking at system calls: ptrace(PTRACE_GET_SYSCALL_INFO): %w: Linux 5.3 and later tell of them", errno)
 }
 
-// note looks at a thread that the filter has stopped at the beginning of a system call, has it wait for
-// as long as the clocks say that it is shown, and returns what kind of call it is, and what the file
-// tells that it opens.
+// note looks at a thread that the filter has stopped at the beginning of a system call. If the call waits until
+// a time of the clocks that the program is shown, note adapts that time ([looks.shift]). It returns the kind of
+// the call, and what the file tells that the call opens.
 func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stoppedNs int64) (what callKind, tells fileTells) {
 	info, err := lookAtCall(thread)
 	if err == nil && info.known() && notedCalls[info.number].what == fileOpened {
@@ -122,7 +120,7 @@ func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stopped
 	return what, nothing
 }
 
-// known tells whether it is a call of this architecture for which the filter has stopped the thread.
+// known reports whether the call is one of this architecture for which the filter has stopped the thread.
 func (i *syscallInfo) known() bool {
 	return i.op == stoppedByFilter && i.machine == thisMachine && i.number < otherNumbers
 }
@@ -155,21 +153,21 @@ func (w *waits) enter(thread int, info *syscallInfo, read readMemory) {
 	}
 }
 
-// answered tells whether the call ended before its time-out, with what else it waited for, and would have
-// done so at this time, too. Then it is no wait until some time: alone, the program would not come to
-// that either.
+// answered reports whether what the call waited for came before its time-out, and would also have done so at
+// the time atNs. Then the call is no wait until some time: alone, the program would not reach the time-out
+// either.
 func (in within) answered(returned, atNs int64) bool {
 	found := returned > 0 && !in.futex || returned == 0 && in.futex
 	return in.times == 1 && found && atNs < in.endsNs
 }
 
-// preemptionsOffset is that of ru_nivcsw in struct rusage, behind two times of two words each and 13
+// preemptionsOffset is the offset of ru_nivcsw in struct rusage: it follows two times of two words each and 13
 // numbers (getrusage(2)).
 const preemptionsOffset = (2*2 + 13) * wordBytes
 
-// leave notes how the system call of a thread ended, whose stop for that is a switch, too. A program
-// that counts its preemptions sees none, and does what it would do alone. lateNs is the time for which the
-// program has waited for a CPU.
+// leave enters how the system call of a thread ended. If the call told how often the program was preempted,
+// leave writes 0 there: so the program does what it would do alone. lateNs is the time for which the program
+// has waited for a CPU.
 func (w *waits) leave(thread int, lateNs int64) {
 	w.stops++
 	if info, err := lookAtCall(thread); err == nil && int64(info.number) >= 0 {
@@ -186,7 +184,7 @@ func (w *waits) leave(thread int, lateNs int64) {
 	w.exit(thread)
 }
 
-// exit is a thread that will not be back from the system call that it is in, or is.
+// exit enters that a thread leaves the system call that it is in, or exits.
 func (w *waits) exit(thread int) {
 	if in, ok := w.within[thread]; ok && in.switches > 0 {
 		switches := max(0, voluntarySwitches(thread)-in.switches-1)
@@ -197,7 +195,7 @@ func (w *waits) exit(thread int) {
 	delete(w.within, thread)
 }
 
-// ends tells whether a thread is in a call whose end is to be seen.
+// ends reports whether a thread is in a call whose end is to be seen.
 func (w *waits) ends(thread int) bool {
 	if w == nil {
 		return false
@@ -206,8 +204,8 @@ func (w *waits) ends(thread int) bool {
 	return in
 }
 
-// voluntarySwitches are how often a thread gave up its CPU, by /proc/TID/status
-// (proc_pid_status(5)); 0 where it is not there.
+// voluntarySwitches returns how often a thread gave up its CPU, from /proc/TID/status (proc_pid_status(5)); 0
+// if that can't be read.
 func voluntarySwitches(thread int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
 	if err != nil {

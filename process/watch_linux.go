@@ -13,11 +13,10 @@ import (
 	"chronoscope/machine"
 )
 
-// watch has the kernel note what the processes do that the calling thread starts: a
-// perf software event that counts nothing and leaves records of forks, execs, exits and
-// context switches (perf_event_open(2)). It needs no hardware and no rights. An event
-// that children inherit can't share a buffer between CPUs, so that there is one for
-// each CPU.
+// watch has the kernel note what the processes do that the calling thread starts. It uses a perf software event
+// that counts nothing and leaves records of forks, execs, exits and context switches (perf_event_open(2)). It
+// needs no hardware counters and no rights. Since an event that children inherit can't share a buffer between
+// CPUs, there is one event for each CPU.
 type watch struct {
 	rings   []*perfring.Ring
 	raw     []byte // scratch, for a record that wraps around
@@ -25,13 +24,13 @@ type watch struct {
 	lost    int64
 }
 
-// Sizes of a buffer in pages, the largest first. Where a run switches 30,000 times a second, 32 pages were full
-// before this command, beside a load of 38, had a CPU to empty them. How much memory may be locked is
-// limited (perf_event_mlock_kb).
+// Sizes of a buffer in pages: the one that is tried first, and the smallest. In a run that switched 30,000
+// times a second, beside a load of 38, 32 pages were full before this command had a CPU to empty them. The
+// memory that may be locked is limited (perf_event_mlock_kb).
 const mostPages, fewestPages = 128, 2
 
-// openWatch watches what the calling thread, to which its goroutine is locked, starts
-// from now on.
+// openWatch watches what the calling thread starts from now on. The calling goroutine has to be locked to its
+// thread.
 func openWatch() (*watch, error) {
 	cpus, err := machine.Affinity()
 	if err != nil {
@@ -40,7 +39,7 @@ func openWatch() (*watch, error) {
 	return watchThread(0, cpus)
 }
 
-// watchThread watches a thread, and all that it starts.
+// watchThread watches a thread and all that it starts.
 func watchThread(id int, cpus []int) (*watch, error) {
 	var refused error
 	for pages := mostPages; pages >= fewestPages; pages /= 2 {
@@ -87,7 +86,7 @@ func (w *watch) close() {
 	w.rings = nil
 }
 
-// drain takes what the kernel has noted out of its buffers.
+// drain moves the kernel's records from its buffers to w.records.
 func (w *watch) drain() {
 	for _, ring := range w.rings {
 		w.raw = ring.Take(w.raw[:0])
@@ -97,13 +96,13 @@ func (w *watch) drain() {
 	}
 }
 
-// begin forgets all that was noted.
+// begin discards all records.
 func (w *watch) begin() {
 	w.drain()
 	w.records, w.lost = w.records[:0], 0
 }
 
-// take is what was noted of a program since begin, in order of time, and when its exec was.
+// take returns the events of a program since begin, in order of time, and the time of its exec.
 func (w *watch) take(leader int) (events []Event, execNs, lost int64) {
 	w.drain()
 	slices.SortStableFunc(w.records, func(a, b record) int { return cmp.Compare(a.atNs, b.atNs) })

@@ -236,7 +236,7 @@ func (s Style) cell(c view.Cell) string {
 	return c.Text
 }
 
-// leastColumn is the least width of a column of words.
+// leastColumn is the least width of a column of words, in characters.
 const leastColumn = 16
 
 // columnConfigs right-aligns numbers, and makes the widest columns of words narrower until the

@@ -31,8 +31,8 @@ func (l Lab) Classic(ctx context.Context, plan Plan) (Result, error) {
 	return r, err
 }
 
-// ticksToRead is the number of ticks in which the time of a reading is measured: more than one,
-// since a clock's edges may be late.
+// ticksToRead is the number of ticks over which readings are counted to find the time of one. It is more than
+// one, since a clock's edges may be late.
 const ticksToRead = 4
 
 // readNs measures how long one reading takes, by the number of readings in a tick.

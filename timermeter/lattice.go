@@ -253,8 +253,8 @@ func fitMost(blocks [][]float64, f float64, unitSteps bool) *lattice {
 	return l
 }
 
-// fewestInBlock is the least number of readings that don't lie on a lattice by chance, and
-// blocksTried is a number of blocks that is large enough to estimate a share.
+// fewestInBlock is the least number of readings in a block that is examined: fewer readings may lie on a
+// lattice by chance. blocksTried is a number of blocks that is large enough to estimate a share.
 const (
 	fewestInBlock = 8
 	blocksTried   = 20

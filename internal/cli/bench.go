@@ -23,7 +23,7 @@ import (
 
 var _ = register(newBench)
 
-// benchFlags are those of the command that measures Go benchmarks.
+// benchFlags are the flags of bench.
 type benchFlags struct {
 	bench, precision string
 	directory        string // of the module
@@ -32,14 +32,14 @@ type benchFlags struct {
 	falseAlarms, see string
 	gate             string
 	building         gobench.Building
-	procs            []int // GOMAXPROCS of each benchmark; 0 is what the Go runtime chooses
+	procs            []int // values of GOMAXPROCS for each benchmark; 0 leaves the choice to the Go runtime
 	null, plans      bool
 	summary          bool
-	seen             float64      // the share of see
-	plan             gobench.Plan // as the flags have it, once they are found good
+	seen             float64      // see as a share
+	plan             gobench.Plan // from the flags, after they were checked
 }
 
-// newBench is the command that measures a module's Go benchmarks.
+// newBench returns the command that measures a module's Go benchmarks.
 func newBench() *command {
 	t := &benchFlags{}
 	return &command{Command: &cobra.Command{
@@ -134,7 +134,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.see, "see", "", "the slowdown that --plan and --null plan for, as a `share` (default: 5% more than --max-regression allows)")
 }
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (t *benchFlags) check(c *call) (err error) {
 	t.plan = of(c.effort, gobench.QuickPlan, gobench.DefaultPlan, gobench.ThoroughPlan)
 	t.plan.Seed = c.seed
@@ -171,7 +171,7 @@ func (t *benchFlags) check(c *call) (err error) {
 	return t.checkGate(c)
 }
 
-// mostProcs is the largest GOMAXPROCS that is set.
+// mostProcs is the largest value of GOMAXPROCS that may be set.
 const mostProcs = 4096
 
 func (t *benchFlags) checkProcs() error {
@@ -187,7 +187,7 @@ func (t *benchFlags) checkProcs() error {
 	return nil
 }
 
-// onEachProcs returns each test once for each GOMAXPROCS.
+// onEachProcs returns a copy of each test for each value of GOMAXPROCS.
 func (t *benchFlags) onEachProcs(tests []gobench.Benchmark) (all []gobench.Benchmark) {
 	for _, test := range tests {
 		for _, test.SetProcs = range t.procs {
@@ -197,10 +197,10 @@ func (t *benchFlags) onEachProcs(tests []gobench.Benchmark) (all []gobench.Bench
 	return all
 }
 
-// stepSummary names the file of a job's summary.
+// stepSummary is the environment variable with the file of a job's summary.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// summarise appends what was found to the job's summary, and annotates the source.
+// summarise appends the result to the job's summary, and annotates the source.
 func summarise(c *call, d record.Bench) error {
 	f, err := os.OpenFile(os.Getenv(stepSummary), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
@@ -209,7 +209,7 @@ func summarise(c *call, d record.Bench) error {
 	return errors.Join(render.BenchSummary(f, d), f.Close(), render.Annotations(c.streams.Err, d))
 }
 
-// checkGate reads what says how the gate judges.
+// checkGate checks the flags that say how the gate judges.
 func (t *benchFlags) checkGate(c *call) (err error) {
 	compares := t.against != "" || t.null || t.plans
 	switch {
@@ -232,7 +232,7 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 	if math.IsNaN(gate.Limit) && len(gate.Metrics) == 0 {
 		gate.Limit = 0
 	}
-	if t.gate != "" { // each metric has its own
+	if t.gate != "" { // each metric has its own limit
 		c.mostRegression, c.gateFlag, c.regression = 0, "--gate", t.gate
 	}
 	t.seen = max(0, orZero(gate.Limit)) + 0.05
@@ -251,7 +251,7 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 	return nil
 }
 
-// orZero is a share, or 0 where it is not known.
+// orZero returns a share, or 0 if it is not known.
 func orZero(share float64) float64 {
 	if math.IsNaN(share) {
 		return 0
@@ -259,11 +259,11 @@ func orZero(share float64) float64 {
 	return share
 }
 
-// timeUnits are how the time is called among metrics.
+// timeUnits are the names of the time among the metrics.
 var timeUnits = []string{"sec/op", "ns/op", "time"}
 
-// gateWith is the gate with the limits of metrics, UNIT=SHARE with commas between them; the time's may
-// be given by another flag.
+// gateWith returns the gate with the limits of metrics in text: UNIT=SHARE, separated by commas. timeLimit is
+// the limit of the time that another flag gave; NaN if none did.
 func gateWith(text string, timeLimit float64) (*stats.Gate, error) {
 	gate := &stats.Gate{Limit: timeLimit, Metrics: map[string]float64{}}
 	if text == "" {
@@ -292,16 +292,16 @@ func gateWith(text string, timeLimit float64) (*stats.Gate, error) {
 	return gate, nil
 }
 
-// mostLayouts are linked of each package and revision.
+// mostLayouts is the largest number of layouts that are linked for each package and revision.
 const mostLayouts = 64
 
-// pairsForPlan show how far the pairs of a benchmark scatter.
+// pairsForPlan is the number of pairs from which --plan learns how far the pairs of a benchmark scatter.
 const pairsForPlan = 8
 
-// leastFalseAlarms takes a hundred pairs to show anything.
+// leastFalseAlarms is the least rate of false alarms. At this rate a hundred pairs are needed to show anything.
 const leastFalseAlarms = 1e-9
 
-// measure compiles and measures.
+// measure compiles the benchmarks and measures them.
 func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 	c.measuresCodeIn(ctx, t.directory)
 	e := benchExperiment{flags: t, call: c, patterns: c.args}
@@ -321,8 +321,8 @@ func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 	return r, nil
 }
 
-// judgedBench is what was measured, with what --require and --max-regression ask of. The
-// benchmarks of broken packages are missing in it.
+// judgedBench returns the document with the values that --require and --max-regression judge. broken says why
+// benchmarks of packages are missing in it.
 func judgedBench(d record.Bench, broken []error) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, exports: render.Exports(d)}
 	failed := 0
@@ -342,8 +342,8 @@ func judgedBench(d record.Bench, broken []error) found {
 	return r
 }
 
-// gatedPairs are those that a gate was asked to judge, where the suite was judged as a whole, and else
-// those of times.
+// gatedPairs returns the pairs that a gate judges: those that were judged as parts of a suite, or else the
+// pairs of times.
 func gatedPairs(all []stats.Pair) (gated []stats.Pair) {
 	var times []stats.Pair
 	for _, p := range all {

@@ -21,10 +21,10 @@ type benchExperiment struct {
 
 	broken  []error      // why packages' benchmarks could not be found
 	skipped []string     // benchmarks that skip themselves
-	undo    func() error // takes the other revision away
+	undo    func() error // removes the other revision
 }
 
-// run measures. Where ctx ends, what was measured so far comes with its error.
+// run measures. If ctx ends, it returns what was measured so far with the error.
 func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	d = record.Bench{Results: []gobench.Report{}, Pairs: []stats.Pair{}}
 	directory, owner, err := newScratch(ctx, e.flags.directory)
@@ -54,7 +54,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	}
 	defer here.close()
 	processes.Slowed = here.slowed()
-	processes.Others, _ = process.OpenOthers() // where they can't be seen, nothing is said of them
+	processes.Others, _ = process.OpenOthers() // nil if they can't be seen
 	all, err := gobench.Measure(ctx, processes, groups, e.flags.plan, here.setting, e.bar.show)
 	if err == nil && e.flags.building.Calls {
 		err = e.measureCalls(ctx, processes, all)
@@ -92,7 +92,7 @@ func (e *benchExperiment) measureCalls(ctx context.Context, processes gobench.Pr
 	return nil
 }
 
-// add enters what was measured of a benchmark, in each revision.
+// add adds the results of a benchmark to d, one for each revision.
 func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting gobench.Setting) (results []*gobench.Result) {
 	for _, s := range group {
 		r := gobench.Conclude(s, e.flags.plan, setting)
@@ -105,8 +105,8 @@ func (e *benchExperiment) add(d *record.Bench, group []*gobench.Series, setting 
 	return results
 }
 
-// benchmarks compiles and finds them: each in a group of its own, with that of the other
-// revision before it.
+// benchmarks compiles and finds the benchmarks. Each is a group of its own, preceded by the same benchmark of
+// the other revision.
 func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p gobench.Processes) (groups [][]gobench.Benchmark, failed []*gobench.FailedError, err error) {
 	now, failed, err := e.find(ctx, p, e.flags.directory, filepath.Join(directory, "now"), "")
 	if err != nil {
@@ -155,7 +155,8 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 	return groups, failed, nil
 }
 
-// locate notes where a benchmark of the working tree is declared, as seen from here.
+// locate sets the file and line at which a benchmark of the working tree is declared, relative to the working
+// folder.
 func locate(b *gobench.Benchmark) {
 	here, err := os.Getwd()
 	if err != nil || b.Revision != "" {
@@ -167,17 +168,17 @@ func locate(b *gobench.Benchmark) {
 	}
 }
 
-// nullRevision is how the working tree is called that is compared with itself.
+// nullRevision is the name of the working tree as a revision that is compared with itself.
 const nullRevision = "itself"
 
-// find compiles the packages as seen from dir, and finds their benchmarks.
+// find compiles the packages that the patterns name in the folder dir, and finds their benchmarks.
 func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, into, revision string) (all []gobench.Benchmark, failed []*gobench.FailedError, err error) {
 	if err := os.Mkdir(into, 0o700); err != nil {
 		return nil, nil, err
 	}
 	e.bar.show(0, "compiling")
 	building := e.flags.building
-	if revision != "" { // code that did not change gets other orders, too
+	if revision != "" { // so that unchanged code gets other layouts, too
 		building.Seed++
 	}
 	build, err := gobench.Compile(ctx, dir, into, e.patterns, building)

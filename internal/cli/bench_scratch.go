@@ -10,15 +10,15 @@ import (
 	"chronoscope/gobench"
 )
 
-// Names of the folder of compiled tests and of what is in it.
+// Names of the folder for compiled tests, and of its contents.
 const (
 	scratchPrefix = "chronoscope-bench-"
-	scratchOwner  = "owner" // a file that is locked as long as its process runs
-	scratchTree   = "tree"  // the start of the names of other revisions, each a worktree of git
+	scratchOwner  = "owner" // a file that is locked while its process runs
+	scratchTree   = "tree"  // the beginning of the names of the worktrees of other revisions
 )
 
-// newScratch makes a folder for the compiled tests of a module and the other revision. Folders of processes
-// that were killed are removed first: the kernel has released the locks on their files. The owner's file
+// newScratch makes a folder for the compiled tests of a module and the other revision. First it removes the
+// folders of processes that were killed: the kernel has released the locks on their files. The owner's file
 // stays open, and locked, until the folder is removed.
 func newScratch(ctx context.Context, module string) (directory string, owner *os.File, err error) {
 	clearScratch(ctx, os.TempDir())
@@ -26,10 +26,10 @@ func newScratch(ctx context.Context, module string) (directory string, owner *os
 	if err != nil {
 		return "", nil, fmt.Errorf("a directory for the compiled tests: %w: set TMPDIR to one that can be written", err)
 	}
-	// The file gets its name when it is locked, so that nobody takes it for one left behind.
+	// The file gets its name after it is locked, so that no other process takes the folder for one left behind.
 	fresh := filepath.Join(directory, scratchOwner+".new")
 	if owner, err = os.OpenFile(fresh, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
-		tryLock(owner) // where it can't be, the folder stays if this process is killed
+		tryLock(owner) // if that fails, the folder stays if this process is killed
 		err = os.Rename(fresh, filepath.Join(directory, scratchOwner))
 	}
 	if err != nil {
@@ -39,8 +39,9 @@ func newScratch(ctx context.Context, module string) (directory string, owner *os
 	return directory, owner, nil
 }
 
-// scratchOf makes a folder that has the same name for a module each time, unless that is in use: the go
-// command compiles a package again if its folder has another path, and keeps both in its cache for days.
+// scratchOf makes a folder that has the same name for a module each time, unless a folder of that name is in
+// use: the go command compiles a package again if its folder has another path, and keeps both in its cache for
+// days.
 func scratchOf(module string) (string, error) {
 	path, err := filepath.Abs(module)
 	name := fnv.New64a()
@@ -52,8 +53,8 @@ func scratchOf(module string) (string, error) {
 	return os.MkdirTemp("", scratchPrefix)
 }
 
-// clearScratch removes what was left behind there by processes of this user that are gone.
-// What can't be removed is left to the next one.
+// clearScratch removes the folders in temporary that ended processes of this user have left behind. It leaves
+// what it can't remove to the next call.
 func clearScratch(ctx context.Context, temporary string) {
 	found, err := filepath.Glob(filepath.Join(temporary, scratchPrefix+"*"))
 	if err != nil {
@@ -71,8 +72,8 @@ func clearScratch(ctx context.Context, temporary string) {
 	}
 }
 
-// ownerLeftBehind returns the owner's file of a folder of this user, locked, if the owner is gone; nil
-// otherwise.
+// ownerLeftBehind returns the owner's file of a folder of this user, locked, if the owner has ended; otherwise
+// nil.
 func ownerLeftBehind(directory string) *os.File {
 	info, err := os.Lstat(directory)
 	if err != nil || !info.IsDir() || !isOwn(info) {
@@ -86,7 +87,7 @@ func ownerLeftBehind(directory string) *os.File {
 	if err != nil {
 		return nil
 	}
-	// Another process may have removed the folder meanwhile, and a third one made it again.
+	// Another process may have removed the folder meanwhile, and a third one may have made it again.
 	if locked := tryLock(owner); !locked || !isStillThere(file, owner) {
 		owner.Close()
 		return nil

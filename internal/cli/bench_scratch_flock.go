@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// tryLock locks a file until it is closed, or its process ends; false where another has it.
+// tryLock locks a file until it is closed or its process ends. It returns false if another process has locked
+// the file.
 func tryLock(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }

@@ -4,7 +4,7 @@ package cli
 
 import "os"
 
-// tryLock locks nothing here, and what is left behind is not removed.
+// tryLock returns false: files are not locked on this system, so that folders left behind are not removed.
 func tryLock(*os.File) bool { return false }
 
 func isOwn(os.FileInfo) bool { return false }

@@ -14,17 +14,16 @@ import (
 	"chronoscope/stats"
 )
 
-// surroundings are what is known of the CPUs on which the benchmarks run, by one of
-// them.
+// surroundings is what is known of the CPUs on which the benchmarks run. It is measured on one of them.
 type surroundings struct {
 	setting gobench.Setting
-	counter clock.Rated // its Clock is nil where there is none
-	cpu     int         // -1 where the system does not tell
-	cpus    []int       // all of them; empty where the system does not tell
+	counter clock.Rated // its Clock is nil if there is none
+	cpu     int         // -1 if the system does not tell
+	cpus    []int       // all of them; empty if the system does not tell
 }
 
-// surroundings traces the noise of the CPUs, and measures the core's rate. What can't be
-// had is left out, with a caveat.
+// surroundings traces the noise of the CPUs, and measures the core's rate. If one of these can't be measured,
+// there is a caveat.
 func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, error) {
 	here := &surroundings{cpu: -1, setting: gobench.Setting{CPUs: runtime.NumCPU(), CoreHz: stats.Estimate{Value: math.NaN()}}}
 	cpus, err := e.cpus, error(nil)
@@ -57,7 +56,7 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 	return here, nil
 }
 
-// coreHz is the core's rate now; NaN where that is not known.
+// coreHz returns the core's present rate; NaN if it is not known.
 func (h *surroundings) coreHz() stats.Estimate {
 	if h.cpu >= 0 {
 		if release, err := env.Thread(h.cpu); err == nil {
@@ -71,7 +70,8 @@ func (h *surroundings) coreHz() stats.Estimate {
 	return hz
 }
 
-// slowed prepares a probe of whether something shares the cores of the CPUs; nil where there is none.
+// slowed returns a probe that tells whether something shares the cores of the CPUs: the largest share by which
+// independent instructions take longer on one of them. It returns nil if there is no probe.
 func (h *surroundings) slowed() func() float64 {
 	if h.counter.Clock == nil || len(h.cpus) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (h *surroundings) slowed() func() float64 {
 	}
 }
 
-// lookAgain measures the core's rate again, and widens its interval to hold both.
+// lookAgain measures the core's rate again, and widens its interval to include both results.
 func (h *surroundings) lookAgain() {
 	if h.counter.Clock == nil {
 		return

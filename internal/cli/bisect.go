@@ -85,7 +85,7 @@ func (t *bisectFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
 }
 
-// check says which flag is wrong, and what is allowed.
+// check returns an error that says which flag is wrong, and what is allowed.
 func (t *bisectFlags) check(c *call) (err error) {
 	t.plan = bisect.DefaultPlan
 	t.plan.Faster, t.plan.MostBuilds = t.faster, t.mostBuilds
@@ -128,7 +128,7 @@ func (t *bisectFlags) check(c *call) (err error) {
 	return nil
 }
 
-// measure searches.
+// measure searches for the commit.
 func (t *bisectFlags) measure(ctx context.Context, c *call) (found, error) {
 	history, err := gobench.History(ctx, t.directory, t.good, t.bad, t.allParents)
 	if err != nil {
@@ -161,7 +161,7 @@ func (t *bisectFlags) measure(ctx context.Context, c *call) (found, error) {
 	return r, nil
 }
 
-// searched is which share of the halvings is done.
+// searched returns the share of the halvings that are done.
 func searched(r bisect.Result, commits int) float64 {
 	least := commits
 	for _, s := range r.Steps {
@@ -170,7 +170,7 @@ func searched(r bisect.Result, commits int) float64 {
 	return 1 - math.Log2(float64(least))/math.Max(1, math.Log2(float64(commits)))
 }
 
-// stillPossible says what is known by now.
+// stillPossible says how many commits are still possible, for the progress line.
 func stillPossible(r bisect.Result) string {
 	if len(r.Steps) == 0 {
 		return fmt.Sprintf("comparing, %d built", r.Builds)

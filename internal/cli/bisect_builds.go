@@ -24,9 +24,9 @@ type builds struct {
 	*call
 	history []gobench.Commit
 	scratch string
-	of      map[int]*built // by the place in the history
+	of      map[int]*built // by its place in the history
 	spent   map[int]time.Duration
-	perPair time.Duration // what the last pairs took each; 0 before the first
+	perPair time.Duration // mean time of a pair in the last comparison; 0 before the first
 	name    string        // of the benchmark
 	pkg     string        // its import path
 	compare func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error)
@@ -40,7 +40,7 @@ type built struct {
 	failed    error
 }
 
-// subject is what is measured.
+// subject returns the name of what is measured.
 func (b *builds) subject() string {
 	if b.flags.bench == "" {
 		return b.flags.command.name
@@ -48,7 +48,7 @@ func (b *builds) subject() string {
 	return b.name
 }
 
-// open looks at the machine, and prepares what compares two builds.
+// open looks at the machine, and sets the function that compares two builds.
 func (b *builds) open(ctx context.Context) (release func(), err error) {
 	b.bar.show(0, "looking at the machine")
 	if b.flags.bench == "" {
@@ -63,7 +63,7 @@ func (b *builds) open(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	p := gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout, Slowed: here.slowed()}
-	p.Others, _ = process.OpenOthers() // where they can't be seen, nothing is said of them
+	p.Others, _ = process.OpenOthers() // nil if they can't be seen
 	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
 		return b.compareBenchmarks(ctx, p, here.setting, good, commit, n, most)
 	}
@@ -84,7 +84,7 @@ func (b *builds) Compare(ctx context.Context, commit, n int) (stats.Pairs, error
 	case left <= 0:
 		return stats.Pairs{}, nil
 	default:
-		if b.perPair > 0 { // shorter runs tell less than fewer ones
+		if b.perPair > 0 { // fewer pairs tell more than shorter ones
 			n = max(1, min(n, int(left/b.perPair)))
 		}
 		started := time.Now()
@@ -95,7 +95,7 @@ func (b *builds) Compare(ctx context.Context, commit, n int) (stats.Pairs, error
 	}
 }
 
-// buildAll builds those of the commits that are not built yet, at once. Nothing is measured meanwhile.
+// buildAll builds those commits that are not built yet, all at the same time. Nothing is measured meanwhile.
 func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 	var all sync.WaitGroup
 	for _, commit := range commits {
@@ -121,7 +121,7 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if good := b.of[0]; good.failed == nil && b.name == "" { // the other commits have to have the same one
+	if good := b.of[0]; good.failed == nil && b.name == "" { // the other commits must have the same benchmark
 		b.name, b.pkg = good.benchmark.Name, good.benchmark.Package
 	}
 	return nil
@@ -169,7 +169,7 @@ func (b *builds) build(ctx context.Context, one *built, commit int) (err error) 
 	return errNoBenchmark
 }
 
-// benchmarks are those of compiled tests that match, and those that fail.
+// benchmarks returns the matching benchmarks of compiled tests, and those that fail.
 func (b *builds) benchmarks(ctx context.Context, tests []gobench.Benchmark, commit int) (all []gobench.Benchmark, failed []*gobench.FailedError, err error) {
 	p := gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout}
 	for _, test := range tests {
@@ -214,7 +214,7 @@ func (b *builds) buildProgram(ctx context.Context, one *built) error {
 	return err
 }
 
-// comparePrograms makes pairs of runs.
+// comparePrograms measures n pairs of runs of the two builds, for at most the given time.
 func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, err error) {
 	plan := program.DefaultPlan
 	plan.Seed, plan.MinRuns, plan.MaxRuns, plan.MaxTime = b.seed+uint64(b.spentInAll()), n, n, most
@@ -231,11 +231,11 @@ func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, g
 	return c.Pairs(), nil
 }
 
-// compareBenchmarks makes pairs of repetitions.
+// compareBenchmarks measures n pairs of repetitions of the two builds, for at most the given time.
 func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, err error) {
 	plan := gobench.DefaultPlan.WithGate(nil)
 	plan.Seed, plan.MaxTime = b.seed+uint64(b.spentInAll()), most
-	plan.LeastRepetitions, plan.MostRepetitions = n+1, n // the runs of many iterations come after the least ones
+	plan.LeastRepetitions, plan.MostRepetitions = n+1, n // runs of many iterations come after the run of the fewest
 	groups, err := gobench.Measure(ctx, p, [][]gobench.Benchmark{{good.benchmark, commit.benchmark}}, plan, setting, nil)
 	if err != nil {
 		return pairs, err
@@ -251,7 +251,7 @@ func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, set
 	return c.Pairs(), nil
 }
 
-// spentInAll is the time that was measured so far, which makes the seeds of calls differ.
+// spentInAll returns the time that was measured so far. It makes the seeds of calls differ.
 func (b *builds) spentInAll() (sum time.Duration) {
 	for _, d := range b.spent {
 		sum += d
@@ -259,8 +259,8 @@ func (b *builds) spentInAll() (sum time.Duration) {
 	return sum
 }
 
-// skipOrFail is the error of a commit that fails while it is measured; without the good end nothing
-// can be measured.
+// skipOrFail returns the error for a commit that fails while it is measured: the commit is skipped, unless it
+// is the good end, without which nothing can be measured.
 func (b *builds) skipOrFail(isGood bool, err error) error {
 	if isGood {
 		return fmt.Errorf("the good end can't be measured: %w", err)
@@ -268,7 +268,7 @@ func (b *builds) skipOrFail(isGood bool, err error) error {
 	return &bisect.SkipError{Why: err}
 }
 
-// remove takes all worktrees away, and what was built.
+// remove removes all worktrees and builds.
 func (b *builds) remove() {
 	var left []error
 	for _, one := range b.of {

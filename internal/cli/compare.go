@@ -214,8 +214,9 @@ func canBeWorse(r record.ComparisonRow, c *record.ComparisonChange) bool {
 	return r.Better != "" && r.Quantity != "rank" && r.Topic != view.TopicBest && c.Outcome != compare.Incomparable
 }
 
-// rivalIn compares a value with that of the first subject, as one of comparisons; false if no limit
-// applies to it. needed says that the gate fails if the row is undecided.
+// rivalIn returns the comparison of a value with that of the first subject, as one of the given number of
+// comparisons. needed says that the gate fails if the row is undecided. The result is false if the values can't
+// be compared and needed is not set.
 func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string, comparisons int, needed bool) (rival, bool) {
 	question := fmt.Sprintf("%s of %s is worse in %s than in %s", r.Quantity, r.Name, other, first)
 	if c == nil || c.Outcome == compare.Incomparable {
@@ -248,9 +249,9 @@ func clocksAdvised(rows []record.ComparisonRow) (names []string) {
 	return names
 }
 
-// hasToBeTold reports whether a limit is meant for a row: the time of the first subject's work, and
-// the clocks that it recommends. The other figures follow from these, have no interval, or belong
-// to clocks that nobody has a reason to use.
+// hasToBeTold reports whether the gate fails if this row is undecided: rows of the time of the first subject's
+// work, and of the clocks that it recommends. The other figures follow from these, have no interval, or belong
+// to clocks that there is no reason to use.
 func hasToBeTold(r record.ComparisonRow, advised []string) bool {
 	switch r.Quantity {
 	case "time", "wall time":

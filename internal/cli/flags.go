@@ -20,7 +20,7 @@ import (
 	"chronoscope/stats"
 )
 
-// flags are those of every command, and those that several commands have.
+// flags holds the flags that every command has, and those that several commands share.
 type flags struct {
 	format          string
 	output          string
@@ -57,7 +57,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.require, "require", "", "exit with 1 if a result's verdict is worse than `verdict`: trusted or suspect")
 }
 
-// measuring are the flags that mean nothing to a command that does not measure.
+// measuring holds the flags that mean nothing to a command that does not measure.
 var measuring = []string{"save", "require", "cpu", "quick", "thorough"}
 
 // refuse hides flags that mean nothing to a command and its subcommands from their help, and makes
@@ -240,8 +240,8 @@ func (f *flags) store() (record.Store, error) {
 	return s, nil
 }
 
-// inGit names a branch of the repository around the working folder as the store; a colon and the
-// name of the branch may follow.
+// inGit stands for a branch of the repository around the working folder, as the store; a colon and the name of
+// the branch may follow.
 const inGit = "git"
 
 // storeIn returns the store that the user named, or the default one.

@@ -24,7 +24,7 @@ import (
 
 var _ = register(newFleet)
 
-// newFleet is the command that ranks the machines of a fleet.
+// newFleet returns the command that ranks the machines of a fleet.
 func newFleet() *command {
 	folder, rate := "", ""
 	return &command{Command: &cobra.Command{
@@ -164,7 +164,7 @@ func openAll(ctx context.Context, names []string, folder string) ([]record.Docum
 	return documents, nil
 }
 
-// numbered adds a number to each label that was there before.
+// numbered adds a number to each label that appeared before.
 func numbered(labels []string) []string {
 	seen := map[string]int{}
 	for i, label := range labels {
@@ -229,7 +229,7 @@ func outliersOf(d record.Fleet) []record.FleetOutlier {
 	return all
 }
 
-// outcomeOf says whether this ratio to the tier is worse or better.
+// outcomeOf returns whether a value with this ratio to the tier's is worse or better, or only differs.
 func outcomeOf(better string, ratio float64) string {
 	switch {
 	case better == "":

@@ -23,7 +23,7 @@ var _ = register(newRun)
 type programFlags struct {
 	precision                string
 	minRuns, maxRuns, warmup int
-	runs                     int // exactly; 0 for as many as it takes
+	runs                     int // the exact number; 0 for as many as needed
 	nice                     int
 	maxTime, timeout         time.Duration
 	prepare, conclude        []string // one for all commands, or one for each

@@ -14,21 +14,21 @@ import (
 	"chronoscope/program"
 )
 
-// A template is a command as it was given: parameters stand in it by their names.
+// A template is a command as the user gave it. It contains parameters by their names.
 type template struct {
 	name   string // a command line
 	words  []string
-	called string // how the user calls it; empty for its command line
+	called string // the name that the user gave it; empty for its command line
 }
 
-// text is all of it, in which parameters are looked for.
+// text returns the whole command, in which parameters are looked for.
 func (c template) text() string { return c.name + "\n" + strings.Join(c.words, "\n") }
 
 // usualShell is the shell of --shell without a name.
 var usualShell = map[bool]string{false: "sh", true: "cmd.exe"}[runtime.GOOS == "windows"]
 
-// templates are the commands of the arguments: each before the dash is a command line,
-// and what follows it are the words of one command. dash is -1 where there is none.
+// templates returns the commands of the arguments. Each argument before the dash is a command line, and those
+// after it are the words of one command. dash is -1 if there is no dash.
 func templates(args []string, dash int, shell string) (all []template, err error) {
 	if dash < 0 {
 		dash = len(args)
@@ -53,7 +53,7 @@ func templates(args []string, dash int, shell string) (all []template, err error
 	return append(all, c), err
 }
 
-// newTemplate is the command of a line, by a shell where one is named.
+// newTemplate returns the command of a line, which a shell runs if one is named.
 func newTemplate(line, shell string) (template, error) {
 	if shell == "" {
 		words, err := splitWords(line)
@@ -70,7 +70,7 @@ func newTemplate(line, shell string) (template, error) {
 	return template{name: line, words: append(words, option, line)}, nil
 }
 
-// with puts values into the template.
+// with returns the template with values in place of its parameters.
 func (c template) with(v values) template {
 	filled := template{name: v.in(c.name)}
 	for _, word := range c.words {
@@ -79,7 +79,8 @@ func (c template) with(v values) template {
 	return filled
 }
 
-// nameWith is how the user calls the command, with the values of parameters that do not stand in it.
+// nameWith returns the name that the user gave the command, with the values of the parameters that are not part
+// of the name.
 func (c template) nameWith(v values) string {
 	var more []string
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -93,8 +94,8 @@ func (c template) nameWith(v values) string {
 	return fmt.Sprintf("%s (%s)", v.in(c.called), strings.Join(more, ", "))
 }
 
-// environment is this process's, with some variables set. The C library takes the first
-// of a name, so that there may be only one.
+// environment returns this process's environment with some variables set. Each name appears only once, since
+// the C library takes the first of several; nil if there is nothing to set.
 func environment(set []string) []string {
 	if len(set) == 0 {
 		return nil
@@ -102,7 +103,7 @@ func environment(set []string) []string {
 	return (&exec.Cmd{Env: append(os.Environ(), set...)}).Environ()
 }
 
-// programs are the commands with all values of their parameters, each as it is started.
+// programs returns the commands with all values of their parameters, as they are started.
 func (t *programFlags) programs(cpus []int) (all []program.Command, err error) {
 	for i, c := range t.commands {
 		for _, v := range combinations(named(t.given, c.text()+t.besides(i))) {
@@ -122,8 +123,8 @@ func (t *programFlags) programs(cpus []int) (all []program.Command, err error) {
 	return all, nil
 }
 
-// onlyOnce are the command lines of --setup or --cleanup, each once: with all values of the parameters that
-// stand in it and in a command.
+// onlyOnce returns the command lines of --setup or --cleanup, each once, with the values of those parameters
+// that both the line and a command contain.
 func (t *programFlags) onlyOnce(flag, line string) (all []template, err error) {
 	if line == "" {
 		return nil, nil
@@ -148,7 +149,7 @@ func (t *programFlags) onlyOnce(flag, line string) (all []template, err error) {
 	return all, nil
 }
 
-// program is one command, with the values of its parameters.
+// program returns one command with the values of its parameters.
 func (t *programFlags) program(c template, v values, cpus []int) (p program.Command, err error) {
 	filled := c.with(v)
 	p = program.Command{Name: filled.name, Parameters: v, Timeout: t.timeout, Metrics: t.metrics}
@@ -162,7 +163,7 @@ func (t *programFlags) program(c template, v values, cpus []int) (p program.Comm
 	return p, nil
 }
 
-// ofCommand is what is given for all commands, or for each of them, for one of these.
+// ofCommand returns the element for the command with index i. A single element holds for all commands.
 func ofCommand(given []string, i int) string {
 	switch {
 	case len(given) == 0:
@@ -173,12 +174,12 @@ func ofCommand(given []string, i int) string {
 	return given[i]
 }
 
-// besides is what runs before and after a command, in which parameters are looked for.
+// besides returns the command lines that run before and after a command, in which parameters are looked for.
 func (t *programFlags) besides(i int) string {
 	return ofCommand(t.prepare, i) + "\n" + ofCommand(t.conclude, i)
 }
 
-// surround sets what runs before and after a command.
+// surround sets the commands that run before and after a command.
 func (t *programFlags) surround(p *program.Command, i int, v values) error {
 	for _, beside := range []struct {
 		flag, line string
@@ -200,12 +201,12 @@ func (t *programFlags) surround(p *program.Command, i int, v values) error {
 	return nil
 }
 
-// process is what the words start. That the program is not there is found out before
-// anything is measured.
+// process returns the program that the words start. If it does not exist, that is an error before anything is
+// measured.
 func (t *programFlags) process(words []string) (process.Command, error) {
 	name := words[0]
 	if t.dir != "" && filepath.Base(name) != name && !filepath.IsAbs(name) {
-		directory, err := filepath.Abs(t.dir) // as a shell would have it after cd
+		directory, err := filepath.Abs(t.dir) // as in a shell after cd
 		if err != nil {
 			return process.Command{}, fmt.Errorf("--dir %s: %w", t.dir, err)
 		}
@@ -218,7 +219,7 @@ func (t *programFlags) process(words []string) (process.Command, error) {
 	return process.Command{Path: path, Args: words[1:], Dir: t.dir, Env: environment(t.env)}, nil
 }
 
-// hint tells who gave words where command lines are wanted, or a shell's own command.
+// hint advises users who gave words instead of command lines, or a command that only a shell knows.
 func (t *programFlags) hint(c template) string {
 	if len(t.commands) > 1 && len(c.words) == 1 {
 		return "; each argument is a command of its own: put one with arguments in quotes, or after --"

@@ -13,7 +13,7 @@ import (
 	"chronoscope/stats"
 )
 
-// check says which flag or argument is wrong, and what is allowed.
+// check returns an error that says which flag or argument is wrong, and what is allowed.
 func (t *programFlags) check(c *call) error {
 	for _, check := range []func(*call) error{t.checkShown, t.checkMetrics, t.checkSubject, t.checkAmounts, t.checkPlaces} {
 		if err := check(c); err != nil {
@@ -26,7 +26,7 @@ func (t *programFlags) check(c *call) error {
 	return t.choosePlan(c)
 }
 
-// checkSubject finds out what is to be measured.
+// checkSubject finds out from the flags and arguments what to measure.
 func (t *programFlags) checkSubject(c *call) (err error) {
 	changed, args := c.given, c.args
 	if t.posix && !t.once {
@@ -88,7 +88,7 @@ func (t *programFlags) checkSubject(c *call) (err error) {
 	return cmp.Or(err, also)
 }
 
-// checkParameters looks for parameters that change nothing, and for too many values.
+// checkParameters returns an error for parameters that no command uses, and for too many values.
 func (t *programFlags) checkParameters() error {
 	var all strings.Builder
 	for i, c := range t.commands {
@@ -105,7 +105,7 @@ func (t *programFlags) checkParameters() error {
 	return nil
 }
 
-// combinations is how many commands the parameters make of those that are given.
+// combinations returns the number of commands that the parameters make of the given commands.
 func (t *programFlags) combinations() (total int) {
 	for i, c := range t.commands {
 		total += count(named(t.given, c.text()+t.besides(i)))
@@ -145,13 +145,13 @@ func (t *programFlags) checkAmounts(c *call) error {
 	return nil
 }
 
-// mostTimeOfRuns is no limit to a fixed number of runs.
+// mostTimeOfRuns is the time limit of a fixed number of runs: practically none.
 const mostTimeOfRuns = 1000 * time.Hour
 
-// mostRuns keeps what is noted of them in memory.
+// mostRuns is the largest number of runs: what is noted of them has to fit into memory.
 const mostRuns = 1_000_000
 
-// checkPlaces finds out before a long measurement what can't be read or written.
+// checkPlaces returns an error, before a long measurement, if something can't be read or written.
 func (t *programFlags) checkPlaces(*call) error {
 	if t.showOutput {
 		if t.output != "" && t.output != "inherit" {
@@ -174,7 +174,7 @@ func (t *programFlags) checkPlaces(*call) error {
 	return nil
 }
 
-// choosePlan is the plan of --quick or --thorough, with what other flags change of it.
+// choosePlan sets the plan to that of --quick or --thorough, with the changes that other flags make.
 func (t *programFlags) choosePlan(c *call) (err error) {
 	t.plan = of(c.effort, program.QuickPlan, program.DefaultPlan, program.ThoroughPlan)
 	changed := c.given
@@ -189,7 +189,7 @@ func (t *programFlags) choosePlan(c *call) (err error) {
 			t.plan.MaxTime = mostTimeOfRuns
 		}
 	}
-	if !math.IsNaN(c.mostRegression) && !changed("runs") { // fewer pairs of runs show no regression
+	if !math.IsNaN(c.mostRegression) && !changed("runs") { // with fewer pairs of runs no regression can be shown
 		pairs := t.combinations() - 1
 		needed := stats.PairsForJoint(pairs * (1 + len(t.metrics)))
 		if t.gate != nil {

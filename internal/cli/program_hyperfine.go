@@ -12,8 +12,8 @@ import (
 	"chronoscope/stats"
 )
 
-// elsewhere is the value of a flag of hyperfine that has another form here. Setting it is an error
-// that says which.
+// elsewhere is the value of a flag of hyperfine that has another form here. Setting it is an error that names
+// that form.
 type elsewhere struct {
 	flag, instead string // instead has a verb %s for the first word of the value
 }
@@ -28,7 +28,8 @@ func (e elsewhere) Set(value string) error {
 	return usagef("%s: %s", e.flag, instead)
 }
 
-// flagsOfHyperfine are its flags (1.20.0, src/cli.rs) that have another form here, with their letters.
+// flagsOfHyperfine holds the flags of hyperfine (1.20.0, src/cli.rs) that have another form here, with their
+// letters.
 var flagsOfHyperfine = []struct{ name, letter, instead string }{
 	{"parameter-scan", "P", "it is one word here: give --param %s=FIRST..LAST, or --param %[1]s=FIRST..LAST..STEP"},
 	{"parameter-step-size", "D", "it belongs to the range here: give --param NAME=FIRST..LAST..%s"},
@@ -86,7 +87,7 @@ func isShell(line string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "cmd.exe", "none", "default"}, filepath.Base(words[0]))
 }
 
-// checkShown checks how the results shall be called and shown.
+// checkShown checks the flags that say how the results are named and shown.
 func (t *programFlags) checkShown(c *call) error {
 	switch record.TimeUnit(t.timeUnit) {
 	case "", record.Microsecond, record.Millisecond, record.Second:
@@ -113,7 +114,8 @@ func (t *programFlags) checkShown(c *call) error {
 	return nil
 }
 
-// nameCommands gives the commands the names of --command-name, and the reference that of --reference-name.
+// nameCommands gives the commands the names of --command-name, and gives the reference the name of
+// --reference-name.
 func (t *programFlags) nameCommands() error {
 	names := t.names
 	if t.reference != "" {

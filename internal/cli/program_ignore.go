@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// allFailures is --ignore-failure without a list.
+// allFailures is the value of --ignore-failure without a list.
 const allFailures = "all"
 
-// ignoredFailures are the exit statuses with which a command may end.
+// ignoredFailures holds the exit statuses with which a command may end.
 type ignoredFailures struct {
 	any   bool
 	codes []int
 }
 
-// Set reads a list of exit statuses, or "all", hyperfine's word for it, or what is read as a truth
-// value: "true" or "false".
+// Set reads a list of exit statuses; or "all", or hyperfine's word for it; or "true" or "false".
 func (i *ignoredFailures) Set(text string) error {
 	*i = ignoredFailures{any: text == allFailures || text == "all-non-zero" || text == "true"}
 	if i.any || text == "false" {
@@ -43,7 +42,7 @@ func (i *ignoredFailures) String() string {
 	return strings.Join(words, ",")
 }
 
-// Type is a word for the value in the list of flags.
+// Type returns the word for the value in the list of flags.
 func (i *ignoredFailures) Type() string { return "list" }
 
 // has reports whether a command may end with that status.

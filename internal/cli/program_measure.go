@@ -21,7 +21,7 @@ type programExperiment struct {
 	*call
 }
 
-// run measures. Where ctx ends, what was measured so far comes with its error.
+// run measures. If ctx ends, it returns what was measured so far with the error.
 func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
 	d := record.Programs{Results: []program.Report{}, Pairs: []stats.Pair{}}
 	var commands []program.Command
@@ -67,7 +67,7 @@ func (e *programExperiment) aside(ctx context.Context, flag, line string) error 
 	return nil
 }
 
-// untimed runs a command; its error has the end of what it wrote to its standard error.
+// untimed runs a command without timing it. Its error includes the end of the command's standard error.
 func (e *programExperiment) untimed(ctx context.Context, c template) error {
 	command, err := e.flags.process(c.words)
 	if err != nil {
@@ -89,7 +89,7 @@ func (e *programExperiment) untimed(ctx context.Context, c template) error {
 	return err
 }
 
-// watch takes the figures of a process that runs already.
+// watch measures a process that already runs.
 func (e *programExperiment) watch(ctx context.Context, d record.Programs, setting program.Setting) (record.Programs, error) {
 	e.bar.show(0, fmt.Sprintf("watching process %d for %v", e.flags.pid, e.flags.duration))
 	r, err := program.Attach(ctx, e.flags.pid, e.flags.duration, setting)
@@ -102,13 +102,13 @@ func (e *programExperiment) watch(ctx context.Context, d record.Programs, settin
 	return d, nil
 }
 
-// once runs a command one time.
+// once runs a command once.
 func (e *programExperiment) once(ctx context.Context, d record.Programs, c program.Command, setting program.Setting) (record.Programs, error) {
 	connected, err := e.connect([]program.Command{c}, "inherit")
 	if err != nil {
 		return d, err
 	}
-	e.bar.end() // the line is the program's
+	e.bar.end() // the program may write to the line
 	run, err := program.Once(ctx, connected.commands[0], setting)
 	endings := connected.close()
 	var failed *program.FailedError
@@ -124,7 +124,7 @@ func (e *programExperiment) once(ctx context.Context, d record.Programs, c progr
 	return d, ctx.Err()
 }
 
-// measure runs the commands in turn and sets them side by side.
+// measure runs the commands in turn, and compares them.
 func (e *programExperiment) measure(ctx context.Context, d record.Programs, commands []program.Command, setting program.Setting) (record.Programs, error) {
 	plan, pairs := e.flags.plan, e.flags.pairs(commands)
 	if e.flags.gate != nil {
@@ -161,8 +161,7 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 	return d, err
 }
 
-// single is the result of one run, which may have failed: its time, without what other runs would
-// show of how much runs differ.
+// single returns the result of one run, which may have failed. The result can't say how much runs differ.
 func single(c program.Command, run program.Run, failure error) *program.Result {
 	nan := math.NaN()
 	r := &program.Result{
@@ -187,12 +186,12 @@ func single(c program.Command, run program.Run, failure error) *program.Result {
 	return r
 }
 
-// once is an estimate that rests on one run.
+// once returns an estimate that rests on one run.
 func once(value, lo, hi float64) stats.Estimate {
 	return stats.Estimate{Value: value, Lo: lo, Hi: hi, Unit: "ns", Statistic: "single", N: 1}
 }
 
-// noteCore notes the rates of the core and of its counter.
+// noteCore enters the rates of the core and of its counter in the header.
 func (e *programExperiment) noteCore(setting program.Setting) {
 	if setting.CoreHz != nil {
 		e.header.Machine.CoreHz = orNil(setting.CoreHz())
@@ -202,7 +201,7 @@ func (e *programExperiment) noteCore(setting program.Setting) {
 	}
 }
 
-// emptyShell is the shell with nothing to do, measured to say what it costs.
+// emptyShell returns a shell that does nothing. It is measured to say what the shell costs.
 func (e *programExperiment) emptyShell() (program.Command, error) {
 	nothing, err := newTemplate("exit", e.flags.shell)
 	if err != nil {
@@ -214,8 +213,8 @@ func (e *programExperiment) emptyShell() (program.Command, error) {
 	return shell, err
 }
 
-// resultOf puts a result into the form of the document, with the end of what a failed
-// command wrote to its standard error.
+// resultOf returns a result in the form of the document, with the end of the standard error of a command that
+// failed.
 func resultOf(r *program.Result, ending string) program.Report {
 	p := program.NewReport(r)
 	if p.Failure != nil && ending != "" {
@@ -224,7 +223,7 @@ func resultOf(r *program.Result, ending string) program.Report {
 	return p
 }
 
-// shortened is a name that leaves room for more on the line that shows progress.
+// shortened returns a name that leaves room for more on the progress line.
 func shortened(name string) string {
 	const most = 30
 	if runes := []rune(name); len(runes) > most {
@@ -233,7 +232,7 @@ func shortened(name string) string {
 	return name
 }
 
-// soFar is what is known by now, for the line that shows how far the measurement is.
+// soFar returns what is known so far, for the progress line.
 func soFar(name string, p program.Progress) string {
 	if !stats.IsFinite(p.Estimate.Value) {
 		return fmt.Sprintf("%s: run %d", shortened(name), p.Runs)
@@ -241,14 +240,14 @@ func soFar(name string, p program.Progress) string {
 	return fmt.Sprintf("%s: %s, run %d", shortened(name), p.Estimate.TimeWithError(), p.Runs)
 }
 
-// connections are the open files of commands.
+// connections holds the open files of commands.
 type connections struct {
 	commands []program.Command
-	tails    []*tail // one for each command, nil where nothing is kept
+	tails    []*tail // one for each command; nil if nothing is kept
 	files    []*os.File
 }
 
-// connect opens what the commands read and write.
+// connect opens the files that the commands read and write.
 func (e *programExperiment) connect(commands []program.Command, usualOutput string) (c *connections, err error) {
 	c = &connections{}
 	defer func() {
@@ -283,8 +282,8 @@ func (e *programExperiment) connect(commands []program.Command, usualOutput stri
 	return c, nil
 }
 
-// input opens what a program reads. Each has a file of its own, since a file has but one
-// place at which it is read.
+// input opens the file that a program reads. Each program has an open file of its own, since an open file has
+// only one reading position.
 func (c *connections) input(name string, once bool) (*os.File, error) {
 	switch name {
 	case "":
@@ -298,7 +297,7 @@ func (c *connections) input(name string, once bool) (*os.File, error) {
 		}
 		return os.Stdin, nil
 	}
-	open := record.OpenRegular // from a pipe, each run would read something else, or wait
+	open := record.OpenRegular // from a pipe, each run would read other data, or wait
 	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		open = os.Open
 	}
@@ -317,7 +316,7 @@ func (c *connections) rewind(command int) {
 	}
 }
 
-// output opens where a program writes to.
+// output opens the file that a program writes to.
 func (c *connections) output(where string) (io.Writer, error) {
 	switch where {
 	case "null":
@@ -326,7 +325,7 @@ func (c *connections) output(where string) (io.Writer, error) {
 		return io.Discard, nil
 	}
 	if info, err := os.Stat(where); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
-		held, err := os.OpenFile(where, os.O_WRONLY|withoutWaiting, 0) // fails where nobody reads
+		held, err := os.OpenFile(where, os.O_WRONLY|withoutWaiting, 0) // fails if the pipe has no reader
 		if err != nil {
 			return nil, fmt.Errorf("--program-output: %w: start a reader of the pipe first", err)
 		}
@@ -340,8 +339,7 @@ func (c *connections) output(where string) (io.Writer, error) {
 	return f, nil
 }
 
-// close closes the files and returns the ends of what was written to each command's
-// standard error.
+// close closes the files, and returns the end of each command's standard error.
 func (c *connections) close() (endings []string) {
 	for _, t := range c.tails {
 		ending := ""

@@ -18,7 +18,7 @@ import (
 	"chronoscope/stats"
 )
 
-// metricForm is --metric NAME=SOURCE. A name has no dot, since it is a part of a path in CSV.
+// metricForm matches NAME=SOURCE of --metric. A name has no dot, since it is a part of a path in CSV.
 var metricForm = regexp.MustCompile(`(?s)^([\pL_][\pL\pN_/%*+-]*)=(?:(stdout|stderr):)?(regexp|json):(.+)$`)
 
 // sourcesOfMetrics says what --metric takes.
@@ -71,8 +71,8 @@ func parseMetric(text string) (program.Metric, error) {
 	return m, err
 }
 
-// matching returns a function that finds the group of the last match of a regular expression: programs
-// write their results after what they write on the way.
+// matching returns a function that finds the group of the last match of a regular expression: programs write
+// their results after other output.
 func matching(pattern string) (func(program.Output) (string, error), error) {
 	expression, err := regexp.Compile(pattern)
 	switch {
@@ -93,7 +93,7 @@ func matching(pattern string) (func(program.Output) (string, error), error) {
 	}, nil
 }
 
-// ofIt says how much of an output was looked at, where that was not all.
+// ofIt says which part of an output was searched; it is empty if all of it was.
 func ofIt(o program.Output) string {
 	if o.IsCut {
 		return fmt.Sprintf("'s last %d bytes", program.OutputKept)
@@ -101,8 +101,8 @@ func ofIt(o program.Output) string {
 	return ""
 }
 
-// atPath returns a function that finds the number at a path (JSONPath, RFC 9535) of the last JSON value
-// that was written.
+// atPath returns a function that finds the number at a path (JSONPath, RFC 9535) in the last JSON value of an
+// output.
 func atPath(path string) (func(program.Output) (string, error), error) {
 	expression, err := jp.ParseString(path)
 	if err != nil {
@@ -147,8 +147,8 @@ func lastValue(text []byte) (last any, err error) {
 	}
 }
 
-// checkMetrics reads the metrics and their limits. What is limited and told by the system need not be
-// asked for twice.
+// checkMetrics reads the metrics and their limits. A metric of the system that has a limit need not be given
+// with --metric, too.
 func (t *programFlags) checkMetrics(c *call) error {
 	isTaken := func(name string) bool {
 		return slices.ContainsFunc(t.metrics, func(m program.Metric) bool { return m.Name == name })
@@ -180,11 +180,11 @@ func (t *programFlags) checkMetrics(c *call) error {
 			t.metrics = append(t.metrics, m)
 		}
 	}
-	c.mostRegression, c.gateFlag, c.regression = 0, "--gate", t.gateText // each metric has its own
+	c.mostRegression, c.gateFlag, c.regression = 0, "--gate", t.gateText // each metric has its own limit
 	return nil
 }
 
-// comparisons compare pairs of results, in their times and in each metric.
+// comparisons compares pairs of results, in their times and in each metric.
 func (t *programFlags) comparisons(results []*program.Result, pairs [][2]int, seed uint64) (all []program.Comparison) {
 	tolerance := 2 * t.plan.Precision
 	for _, pair := range pairs {
@@ -197,7 +197,7 @@ func (t *programFlags) comparisons(results []*program.Result, pairs [][2]int, se
 	return all
 }
 
-// judged puts the comparisons into the form of the document, judged by --gate if that is given.
+// judged returns the comparisons in the form of the document. If --gate is given, it judges them.
 func (t *programFlags) judged(all []program.Comparison) []stats.Pair {
 	if t.gate != nil {
 		return program.Judge(all, *t.gate)

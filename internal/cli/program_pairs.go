@@ -2,9 +2,9 @@ package cli
 
 import "chronoscope/program"
 
-// pairs compares each command with the first other one that has the same parameters, so far as both have
-// them, and returns the indices of both. Where there is one command alone, its parameters are what is
-// compared: the other values are compared with the first.
+// pairs returns the indices of the commands to compare: each command with the first other one with which it
+// agrees in the parameters that both have. If the user gave a single command, its parameters are compared: each
+// command with the one of the first values.
 func (t *programFlags) pairs(commands []program.Command) (all [][2]int) {
 	for i, b := range commands {
 		for j, a := range commands[:i] {
@@ -17,7 +17,7 @@ func (t *programFlags) pairs(commands []program.Command) (all [][2]int) {
 	return all
 }
 
-// agree reports whether two choices of values don't differ in a name that both have.
+// agree reports whether two sets of values agree in all names that both have.
 func agree(a, b values) bool {
 	for name, value := range a {
 		if other, both := b[name]; both && other != value {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// A parameter takes each of its values in the commands that name it in braces.
+// A parameter takes each of its values in the commands that contain its name in braces.
 type parameter struct {
 	name   string
 	values []string
 }
 
-// mostCommands is how many commands parameters may multiply to.
+// mostCommands is the largest number of commands that parameters may make.
 const mostCommands = 1000
 
-// values are the parameters of one command, by name.
+// values holds the parameters of one command by name.
 type values map[string]string
 
 var parameterForm = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_-]*)=(.+)$`)
 
-// parseParameter reads NAME=VALUE,... where a value may also be a range of whole
-// or decimal numbers, FIRST..LAST or FIRST..LAST..STEP.
+// parseParameter reads NAME=VALUE,... A value may also be a range of whole or decimal numbers, FIRST..LAST or
+// FIRST..LAST..STEP.
 func parseParameter(text string) (parameter, error) {
 	parts := parameterForm.FindStringSubmatch(text)
 	if parts == nil {
@@ -43,13 +43,13 @@ func parseParameter(text string) (parameter, error) {
 	return p, nil
 }
 
-// rangeForm is a range of decimal numbers, almostRange what is taken for one by who writes it.
+// rangeForm matches a range of decimal numbers, and almostRange a text that was probably meant as one.
 var (
 	rangeForm   = regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?)\.\.(-?[0-9]+(?:\.[0-9]+)?)(?:\.\.([0-9]+(?:\.[0-9]+)?))?$`)
 	almostRange = regexp.MustCompile(`^[-+]?\.?[0-9][-+.0-9]*\.\.[-+.0-9]*$`)
 )
 
-// valuesOfElement are the numbers of a range, or the element itself.
+// valuesOfElement returns the numbers of a range, or the element itself.
 func valuesOfElement(element string) ([]string, error) {
 	if element == "" {
 		return nil, fmt.Errorf("a value is empty: leave out the comma")
@@ -133,8 +133,8 @@ func parseParameters(texts []string) ([]parameter, error) {
 	return all, nil
 }
 
-// combinations are all choices of values for the parameters, those of the last one
-// changing fastest; the single empty choice where there are none.
+// combinations returns all choices of values for the parameters; those of the last parameter change fastest.
+// Without parameters it returns a single empty choice.
 func combinations(parameters []parameter) []values {
 	all := []values{{}}
 	for _, p := range parameters {
@@ -153,7 +153,7 @@ func combinations(parameters []parameter) []values {
 	return all
 }
 
-// count is how many combinations there are, at most one more than may be.
+// count returns the number of combinations, or mostCommands + 1 if there are more than mostCommands.
 func count(parameters []parameter) int {
 	n := 1
 	for _, p := range parameters {
@@ -162,15 +162,14 @@ func count(parameters []parameter) int {
 	return n
 }
 
-// named are the parameters that a text names in braces.
+// named returns the parameters that a text names in braces.
 func named(parameters []parameter, text string) []parameter {
 	return slices.DeleteFunc(slices.Clone(parameters), func(p parameter) bool {
 		return !strings.Contains(text, "{"+p.name+"}")
 	})
 }
 
-// in puts the values in the place of their names. Values are not looked at again for
-// names.
+// in replaces the names in a text by their values. Names within values are not replaced.
 func (v values) in(text string) string {
 	var pairs []string
 	for name, value := range v {

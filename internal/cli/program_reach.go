@@ -6,11 +6,11 @@ import (
 	"chronoscope/validate"
 )
 
-// methodOf is the method of package program that a scheme stands for.
+// methodOf maps the names of schemes in validations to the methods of package program.
 var methodOf = map[string]program.Method{validate.OwnProgram: program.CycleTime, validate.Getrusage: program.ByIntervalCounting}
 
-// reachHere is how far methods reach on this machine, as the last validation has left it.
-// Without one, or where it can't be read, there is none, and the source's own limits hold.
+// reachHere returns the reach of methods on this machine, from its last validation. If there is none, or it
+// can't be read, it returns nothing, and the limits of the source apply.
 func reachHere(m *machine.Machine) (all []program.Reach) {
 	found, err := validate.LoadReach(m)
 	if err != nil {

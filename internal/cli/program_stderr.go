@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A tail keeps the end of what a program writes to its standard error, to be shown where
-// it fails. One pipe serves all runs, so that a run which writes nothing costs nothing.
+// A tail keeps the end of a program's standard error, to show it if the program fails. One pipe serves all
+// runs, so that a run which writes nothing costs nothing.
 type tail struct {
 	write, read *os.File
 	drained     chan struct{}
-	end         []byte // the drain's, until it is done
+	end         []byte // belongs to drain until that has ended
 }
 
-// tailBytes and tailLines are how much is kept, and shown.
+// tailBytes is the number of bytes that are kept, and tailLines the number of lines that are shown.
 const (
 	tailBytes = 4096
 	tailLines = 8
@@ -31,7 +31,7 @@ func newTail() (*tail, error) {
 	return t, nil
 }
 
-// drain reads until nobody holds the pipe for writing, or until it is told to stop.
+// drain reads until no process has the pipe open for writing, or until the deadline of close.
 func (t *tail) drain() {
 	defer close(t.drained)
 	piece := make([]byte, tailBytes)
@@ -45,8 +45,8 @@ func (t *tail) drain() {
 	}
 }
 
-// lingering is how long the rest is waited for: something that a program left behind may
-// hold the pipe.
+// lingering is the time for which close waits for the rest: processes that a program left behind may hold the
+// pipe open.
 const lingering = 100 * time.Millisecond
 
 // close ends the pipe and returns the last lines.

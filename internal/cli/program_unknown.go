@@ -7,7 +7,7 @@ import (
 	"chronoscope/record"
 )
 
-// unknownOfRuns are fields of a run that may be null, and why.
+// unknownOfRuns holds the fields of a run that may be null, and why.
 var unknownOfRuns = []struct {
 	is  func(program.RunReport) bool
 	why string
@@ -22,7 +22,7 @@ var unknownOfRuns = []struct {
 	{func(r program.RunReport) bool { return !r.LowNs.Known() || !r.HighNs.Known() }, "low_ns and high_ns are null where too little is known of a run to bound its time"},
 }
 
-// unknowns are the caveats on what is null in the runs of a document.
+// unknowns returns the caveats on the fields that are null in the runs of a document.
 func unknowns(d record.Programs) (caveats []string) {
 	results := slices.Clone(d.Results)
 	if d.Shell != nil {

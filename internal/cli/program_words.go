@@ -9,10 +9,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// splitWords splits a command line into words by the quoting rules of POSIX (Shell
-// Command Language, 2.2), without a shell. What a shell would fill in or do, such as a
-// variable, a pattern or a pipe, is refused: passed on as it stands, it would be
-// measured as something else than what was meant.
+// splitWords splits a command line into words by the quoting rules of POSIX (Shell Command Language, 2.2),
+// without a shell. It refuses what only a shell would replace or do, such as a variable, a pattern or a pipe:
+// without a shell, the command would not do what was meant.
 func splitWords(line string) ([]string, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil {
@@ -32,7 +31,7 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// soleCall is the one simple command that a line consists of.
+// soleCall returns the single simple command of a line.
 func soleCall(file *syntax.File) (*syntax.CallExpr, error) {
 	if len(file.Stmts) == 0 {
 		return nil, errors.New("there is no command in it")
@@ -48,8 +47,7 @@ func soleCall(file *syntax.File) (*syntax.CallExpr, error) {
 	return call, nil
 }
 
-// shellOnly says what in a word only a shell fills in; nothing in one of text and
-// quotes.
+// shellOnly names a part of a word that only a shell replaces; it is empty if the word has none.
 func shellOnly(word *syntax.Word) (what string) {
 	syntax.Walk(word, func(node syntax.Node) bool {
 		switch node.(type) {
@@ -72,8 +70,8 @@ func shellOnly(word *syntax.Word) (what string) {
 	return what
 }
 
-// unquoted is what parts of text and quotes stand for. A backslash takes the next
-// character as it is; between double quotes, only one of escapes.
+// unquoted returns the text that parts of a word stand for. A backslash is removed and the next character kept,
+// between double quotes only if that is one of escapes.
 func unquoted(parts []syntax.WordPart, escapes string) string {
 	var b strings.Builder
 	for _, part := range parts {
@@ -89,8 +87,8 @@ func unquoted(parts []syntax.WordPart, escapes string) string {
 	return b.String()
 }
 
-// unescaped takes the backslashes out of a text, those before one of escapes where only
-// some are escaped. An escaped end of line joins two lines.
+// unescaped removes the backslashes that escape characters: all, or, if escapes is not empty, only those before
+// one of escapes. An escaped end of line joins two lines.
 func unescaped(text, escapes string) string {
 	var b strings.Builder
 	escaped := false
@@ -111,7 +109,7 @@ func unescaped(text, escapes string) string {
 	return b.String()
 }
 
-// joinWords is a command line that splits into the words.
+// joinWords returns a command line that splitWords splits into the words.
 func joinWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {

@@ -187,7 +187,7 @@ func (v gateVerdict) err() error {
 	return nil
 }
 
-// mostUndecided is how many undecided comparisons are named one by one.
+// mostUndecided is the largest number of undecided comparisons that a warning names one by one.
 const mostUndecided = 5
 
 // warning names the undecided comparisons that pass; empty if there are none.
@@ -206,7 +206,8 @@ func (v gateVerdict) warning() string {
 		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown(1+v.rule.allowed))
 }
 
-// findings writes how much slower the rivals are, with the lower ends.
+// findings says, for each comparison that exceeds the limit, how much slower its subject is, with the lower
+// bound of the ratio.
 func findings(slower []rival) string {
 	var all []string
 	for _, r := range slower {
@@ -219,7 +220,7 @@ func findings(slower []rival) string {
 	return strings.Join(all, "; ")
 }
 
-// unknown says why it is undecided on which side of a limit the ratio is.
+// unknown says why it is undecided on which side of a limit the ratio lies.
 func (r rival) unknown(limit float64) string {
 	switch {
 	case r.why != "":

@@ -2,7 +2,7 @@ package cli
 
 import "chronoscope/remedy"
 
-// flagsOf are the flags, or commands, with which a user of this program applies remedies.
+// flagsOf maps remedies to the flags, or commands, by which a user of this program applies them.
 var flagsOf = map[remedy.Code]string{
 	remedy.MaxTime: "--max-time", remedy.MaxRuns: "--max-runs", remedy.Runs: "--runs", remedy.Warmup: "--warmup", remedy.Prepare: "--prepare",
 	remedy.Output: "--program-output inherit", remedy.IgnoreFailure: "--ignore-failure", remedy.CPUs: "--cpu",

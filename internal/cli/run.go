@@ -1,5 +1,5 @@
-// Package cli is the command line: one file a subcommand, each from flags to
-// the library to a report.
+// Package cli is the command line. Each subcommand has a file, which turns its flags into calls of the library,
+// and the results into a document.
 package cli
 
 import (
@@ -23,13 +23,13 @@ import (
 	"chronoscope/view"
 )
 
-// Streams are where the command reads and writes.
+// Streams holds the outputs of the command.
 type Streams struct {
 	Out, Err io.Writer
 }
 
-// Run runs the command with its arguments, without the program's name. Its
-// error has been shown, and tells the exit status: see [ExitStatus].
+// Run runs the command with its arguments, without the program's name. It has already shown the error that it
+// returns, from which [ExitStatus] finds the exit status.
 func Run(ctx context.Context, args []string, s Streams) error {
 	if _, isChild := os.LookupEnv(childMarker); isChild {
 		return fidelity.ServeChild(os.Stdin, os.Stdout)
@@ -48,10 +48,10 @@ func Run(ctx context.Context, args []string, s Streams) error {
 	return err
 }
 
-// watched is where help, versions and completions are written, whose errors cobra drops.
+// watched is the output for help, versions and completions. It keeps write errors, which cobra drops.
 type watched struct {
 	io.Writer
-	failed error // the first
+	failed error // the first write error
 }
 
 func (w *watched) Write(text []byte) (int, error) {
@@ -62,7 +62,7 @@ func (w *watched) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// newRoot is the command without a subcommand: the report card.
+// newRoot returns the command without a subcommand: the report card.
 func newRoot(s Streams) *cobra.Command {
 	f, card := &flags{notes: s.Err}, &cardFlags{}
 	c := &command{Command: &cobra.Command{
@@ -118,8 +118,7 @@ it is, and what to do. With --all also how good every clock is, and all caveats.
 	return root
 }
 
-// refuseAsUsage makes wrong arguments of the commands that cobra adds usage
-// errors, as they are everywhere else.
+// refuseAsUsage makes wrong arguments of the commands that cobra adds usage errors, as in all other commands.
 func refuseAsUsage(root *cobra.Command) {
 	for _, added := range root.Commands() {
 		switch added.Name() {
@@ -143,8 +142,8 @@ func refuseAsUsage(root *cobra.Command) {
 	}
 }
 
-// refuseEmpty refuses flags whose value is an empty text, as an unset variable of a shell
-// leaves it: taken for a flag that is not given, --require "$WANTED" would let all pass.
+// refuseEmpty returns an error if the value of a flag is an empty text, as from an unset variable of a shell.
+// If --require "$WANTED" counted as not given, all verdicts would pass.
 func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		isEmpty := f.Value.Type() == "string" && f.Value.String() == ""
@@ -160,7 +159,7 @@ func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
 	return err
 }
 
-// flagError says which flags there are, or which values a flag takes.
+// flagError returns a usage error that says which flags there are, or which values a flag takes.
 func flagError(cmd *cobra.Command, err error) error {
 	var refused *usageError
 	if errors.As(err, &refused) {
@@ -179,8 +178,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%v: %sthe flags of %q are %s", err, guess, cmd.CommandPath(), strings.Join(flagNames(cmd), ", "))
 }
 
-// didYouMean asks for the names that are nearest to one that there isn't, as cobra finds
-// them; empty where none is near.
+// didYouMean suggests the known names that are nearest to an unknown one, as cobra finds them; it is empty if
+// none is near.
 func didYouMean(name string, known []string) string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, k := range known {
@@ -192,8 +191,7 @@ func didYouMean(name string, known []string) string {
 	return ""
 }
 
-// valuesOf says what the flags of a type take; those of text are checked
-// where they are used.
+// valuesOf says which values the flags of a type take. Flags of text are checked where they are used.
 var valuesOf = map[string]string{
 	"uint64":   "a whole number from 0 to 18446744073709551615",
 	"bool":     "true or false",
@@ -224,7 +222,8 @@ func flagNames(cmd *cobra.Command) []string {
 // packageVersion is the version of the package that the command is part of; the linker sets it (-X).
 var packageVersion string
 
-// version returns the version of the package or else of the module, the commit, and what it was built with.
+// version returns the version of the package, or else of the module; the commit; and the Go version and system
+// that it was built with.
 func version() string {
 	v, commit := cmp.Or(packageVersion, "(devel)"), ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -250,7 +249,7 @@ func usagef(format string, args ...any) error {
 // errInterrupted says that the user stopped the command: exit status 130.
 var errInterrupted = errors.New("interrupted")
 
-// ExitStatus is the status with which the process ends after Run's error.
+// ExitStatus returns the exit status of the process for an error of Run.
 func ExitStatus(err error) int {
 	var usage *usageError
 	var regression *regressionError

@@ -26,7 +26,7 @@ import (
 
 var _ = register(newServe)
 
-// newServe is the command that measures all the time and exports the results to Prometheus.
+// newServe returns the command that measures all the time and exports the results to Prometheus.
 func newServe() *command {
 	t := &serveFlags{}
 	const noResult = "runs until it is stopped, and writes no result"
@@ -64,7 +64,7 @@ SIGTERM and SIGINT end it with status 0.`,
 	}}
 }
 
-// serveFlags are those of the exporter.
+// serveFlags are the flags of serve.
 type serveFlags struct {
 	server     exporter.Server
 	budgetText string
@@ -72,7 +72,7 @@ type serveFlags struct {
 	pauseAbove float64
 	names      int
 	push       exporter.Push
-	receiver   string // the base URL that is given for it
+	receiver   string // the base URL of the receiver for push
 }
 
 func (t *serveFlags) register(set *pflag.FlagSet, _ *flags) {
@@ -86,7 +86,7 @@ func (t *serveFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.IntVar(&t.names, "names", 20, "`number` of disturbers that are named at most; the others are summed")
 }
 
-// Limits of the budget: less does not pay for a turn, more would disturb the machine.
+// Limits of the budget: a smaller one does not suffice for a turn, and a larger one would disturb the machine.
 const (
 	leastBudget = 0.001
 	mostBudget  = 0.5
@@ -118,8 +118,9 @@ func (t *serveFlags) check(*call) error {
 	return nil
 }
 
-// What the garbage collector leaves: some 12 MB are in use, 8 of them by the walk through memory. With the pages of
-// the executable the process has to stay below 60 MB. Collecting more often costs a turn less than a millisecond.
+// Settings of the garbage collector. About 12 MB are in use, 8 of them by the walk through memory. With the
+// pages of the executable, the process has to stay below 60 MB. More frequent collections cost a turn less than
+// a millisecond.
 const (
 	mostMemory     = 32 << 20
 	garbagePercent = 40
@@ -130,7 +131,7 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	debug.SetMemoryLimit(mostMemory)
 	debug.SetGCPercent(garbagePercent)
 	log := slog.New(slog.NewTextHandler(c.streams.Err, nil))
-	signal.Reset(syscall.SIGHUP) // which ends other commands
+	signal.Reset(syscall.SIGHUP) // SIGHUP ends other commands
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
@@ -140,7 +141,7 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now() // whose monotonic reading a step of the wall clock leaves alone
+	start := time.Now() // a step of the wall clock does not change its monotonic reading
 	elapsed := func() time.Duration { return time.Since(start) }
 	metrics := exporter.NewMetrics(exporter.About{
 		Version: version(), Tier: history.TierOf(c.header.Machine).String(), Budget: t.budget, MostNames: t.names,

@@ -181,8 +181,8 @@ func (e *slowExperiment) seat() {
 	}
 }
 
-// seats divides the allowed CPUs: the measuring thread gets the requested ones and the counting
-// thread the rest; if none are requested, the counting thread gets the last one.
+// seats divides the allowed CPUs: the measuring thread gets the requested ones and the counting thread the
+// others. If none are requested, the counting thread gets the last one, and the measuring thread the others.
 func seats(allowed, asked []int) (measuring, counting []int) {
 	measuring = slices.Clone(asked)
 	if len(measuring) == 0 && len(allowed) > 1 {

@@ -4,7 +4,7 @@ package group
 
 import "os/exec"
 
-// Here a program ends without what it has started.
+// On this system a program ends alone: the processes that it has started continue.
 
 func own(*exec.Cmd) {}
 

@@ -12,12 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostHeld bounds how many processes are looked for, since a program may start others
-// meanwhile.
+// mostHeld is the largest number of processes that are looked for, since a program may start others meanwhile.
 const mostHeld = 1000
 
-// hold takes hold of a process's descendants by file descriptors (pidfd_open(2), Linux 5.3 and
-// later), so that a number which is another process's by the time of end does no harm.
+// hold opens file descriptors of a process's descendants (pidfd_open(2), Linux 5.3 and later). So end does no
+// harm if another process has one of their numbers by then.
 func hold(c *exec.Cmd) (end func()) {
 	pid, mark := c.Process.Pid, markOf(c)
 	var held []int
@@ -27,7 +26,7 @@ func hold(c *exec.Cmd) (end func()) {
 			if err != nil {
 				continue
 			}
-			if !slices.Contains(children(queue[0]), child) { // it has ended, and the number may be another's
+			if !slices.Contains(children(queue[0]), child) { // it has ended, and another process may have the number
 				unix.Close(fd)
 				continue
 			}
@@ -43,12 +42,12 @@ func hold(c *exec.Cmd) (end func()) {
 	}
 }
 
-// memberRounds is how often members are looked for, since they may start others meanwhile.
+// memberRounds is how often endMembers looks for members, since they may start others meanwhile.
 const memberRounds = 10
 
-// endMembers ends what is left of a program that leads a session and was given a mark: what is in its
-// session, and what has the mark in its environment, also where the program has ended and the rest has
-// other parents by now. The program must not be reaped yet: until then no other session has its number.
+// endMembers kills the remaining processes of a program that leads a session and was given a mark: those in its
+// session, and those with the mark in their environment. It also finds them if the program has ended and they
+// have other parents. The program must not be reaped yet: until then no other session has its number.
 func endMembers(leader int, mark string) {
 	belongs := func(pid int) bool { return pid != leader && (sessionOf(pid) == leader || hasMark(pid, mark)) }
 	for range memberRounds {
@@ -61,7 +60,7 @@ func endMembers(leader int, mark string) {
 			if err != nil {
 				continue
 			}
-			if belongs(pid) { // else it has ended, and the number may be another's
+			if belongs(pid) { // else it has ended, and another process may have the number
 				found = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil || found
 			}
 			unix.Close(fd)
@@ -78,7 +77,7 @@ func hasMark(pid int, mark string) bool {
 	return err == nil && mark != "" && slices.ContainsFunc(bytes.Split(text, []byte{0}), func(variable []byte) bool { return string(variable) == mark })
 }
 
-// processes are all that /proc shows.
+// processes returns all processes that /proc shows.
 func processes() (all []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -89,8 +88,7 @@ func processes() (all []int) {
 	return all
 }
 
-// sessionOf is the session of a process that still runs, 0 of any other
-// (/proc/PID/stat, proc_pid_stat(5)).
+// sessionOf returns the session of a running process; 0 for any other (/proc/PID/stat, proc_pid_stat(5)).
 func sessionOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -105,7 +103,7 @@ func sessionOf(pid int) int {
 	return session
 }
 
-// children are the processes that a process has started and not yet waited for
+// children returns the processes that a process has started and not yet waited for
 // (/proc/PID/task/TID/children, proc(5)).
 func children(pid int) (all []int) {
 	tasks := fmt.Sprintf("/proc/%d/task", pid)

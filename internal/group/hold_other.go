@@ -4,6 +4,6 @@ package group
 
 import "os/exec"
 
-// Here what has left its group is not looked for.
+// On this system, processes that have left the group are not looked for.
 
 func hold(*exec.Cmd) (end func()) { return func() {} }
