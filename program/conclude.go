@@ -271,8 +271,8 @@ const sleptAlike = 0.9
 // all runs although these waits differ, they do not depend on the waits, and all of the wait is subtracted. The program
 // has to sleep as often as it asks to, and to block as often as it is known to, since it does neither at a deadline
 // that has passed. Two uncertainties remain between the bounds: a run whose end was seen late may have waited then, and
-// not after a wake-up; and alone the CPU is idle during a sleep and takes a while to wake up, which no run beside others
-// shows. A run that had to read from a disk keeps its bounds.
+// not after a wake-up; and alone the CPU is idle during a sleep and takes a while to wake up, which no run beside
+// others shows. A run that had to read from a disk keeps its bounds.
 func (c *conclusion) ruleOutDeadline() {
 	var kept []float64
 	sleeps := 0
@@ -312,8 +312,8 @@ func (c *conclusion) ruleOutDeadline() {
 	}
 }
 
-// sleepsWithin returns how long the program slept, and how long it had been kept from CPUs before, in the runs for which
-// the sleep is known within ns. It is not known that well if the end of a run was seen late.
+// sleepsWithin returns how long the program slept, and how long it had been kept from CPUs before, in the runs for
+// which the sleep is known within ns. It is not known that well if the end of a run was seen late.
 func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
 	for _, r := range c.used {
 		if t := r.traced; t.leaderWake.highNs-t.leaderWake.lowNs <= ns && !c.readMore(r) {
@@ -324,7 +324,8 @@ func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
 }
 
 // alikeShare is the largest ratio of how much sleeps differ to how much deadlines would make them differ, at which they
-// count as independent of the waits. They differ a little since they end at the kernel's timers, and begin early or late.
+// count as independent of the waits. They differ a little since they end at the kernel's timers, and begin early or
+// late.
 const alikeShare = 0.1
 
 // spread returns the distance between the 10th and the 90th percentile of values.
@@ -338,7 +339,7 @@ func spread(values []float64) float64 {
 func (c *conclusion) estimate() {
 	chosen, moreNs := c.chosen()
 	e := c.hold(widened(c.join(chosen), moreNs))
-	c.Estimate = widened(e, c.disturbedMoreNs) // the wall times of the runs left out may differ, too
+	c.Estimate = widened(e, c.disturbedMoreNs) // after hold, since the runs left out may have longer wall times
 }
 
 // widened returns the estimate with its interval extended by moreNs: upwards if it is positive, else downwards.
