@@ -27,7 +27,7 @@ func (r *Run) bound(cpus int) {
 	r.grossLowNs, r.grossHighNs = r.LowNs, r.HighNs
 }
 
-// byEvents bounds the time by the kernel's events.
+// byEvents bounds the time alone by the kernel's events.
 func (r *Run) byEvents(cpus int) {
 	t := &r.traced
 	r.BlockedNs = math.Max(0, t.idleNs-t.leaderWake.ns()-t.othersWake.highNs)
@@ -73,9 +73,9 @@ func (r *Run) byEvents(cpus int) {
 }
 
 // othersAtMostNs returns the longest time by which others can have delayed the run; infinite if unknown. This delay is
-// at most the CPU time of others, including this process. Others include what a program waits for, such as a server on
-// this machine; so a program of one thread was delayed by at most the time for which it and all others waited for a
-// CPU. Tracepoints give a narrower limit: they tell which thread waited while others ran.
+// at most the CPU time of others, including this measuring process. Others include what a program waits for, such as a
+// server on this machine; so a program of one thread was delayed by at most the time for which it and all others waited
+// for a CPU. Tracepoints give a narrower limit: they tell which thread waited while others ran.
 func (r *Run) othersAtMostNs() float64 {
 	most, t := math.Inf(1), r.traced
 	if r.noted && t.heldUpKnown {
@@ -122,8 +122,8 @@ func (c *conclusion) contradicting() (n int) {
 // than alone.
 const littleLost = 0.02
 
-// byAccounts bounds the time by the kernel's accounts alone. For one thread that never blocked these give the time,
-// except that they include what the thread did before its exec.
+// byAccounts bounds the time alone by nothing but the kernel's accounts. For a single thread that never blocked these
+// give that time, except that they include what the thread did before its exec.
 func (r *Run) byAccounts(cpus int) {
 	wall, start := float64(r.WallNs), float64(r.WallErrorNs)
 	cpu := float64(r.CPUNs())

@@ -19,8 +19,8 @@ func (r *Run) worksByClock() bool {
 	return float64(r.ClockWorkNs) > passable(float64(r.CPUNs())) || r.Unnoted == nil && r.Unclocked != nil
 }
 
-// stopCPUNs is the most CPU time that a stop by a tracer costs a program. sameCPUShare and sameCPUNs are the
-// differences of CPU time between runs that have no reason that matters.
+// stopCPUNs is the most CPU time that a stop by a tracer costs a program. sameCPUShare, of the CPU time, and sameCPUNs
+// are differences up to which two runs did the same work.
 const stopCPUNs, sameCPUShare, sameCPUNs = 10e3, 0.03, 0.2e6
 
 // uncorrected reports whether the program may have done less even in the traced run because it was late: amid its work
@@ -42,7 +42,7 @@ func (c *conclusion) undoneNs() float64 {
 	return least
 }
 
-// usualCPU returns the CPU time of the runs that count, and the difference from it that has no reason that matters.
+// usualCPU returns the median CPU time of the runs that count, and the difference up to which a run did the same work.
 func (c *conclusion) usualCPU() (usual, same float64) {
 	ran := c.each(func(r *Run) float64 { return r.traced.ranNs })
 	usual = stats.Median(ran)
@@ -70,7 +70,8 @@ func (c *conclusion) addedNs() float64 {
 // madScale makes a median absolute deviation comparable to a standard deviation.
 const madScale = 1.4826
 
-// doneAlone returns the most CPU time that the program used in addition in runs whose clocks hid its waits.
+// doneAlone returns the largest excess of the CPU time of a run whose clocks hid its waits over the usual CPU time; 0
+// if there is none.
 func (c *conclusion) doneAlone() (more float64) {
 	usual, _ := c.usualCPU()
 	for _, a := range c.series.alone {

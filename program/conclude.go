@@ -29,7 +29,8 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 	return all
 }
 
-// concludeFrom returns the result of all runs of a command, or of the calm ones. calm reports whether these are enough.
+// concludeFrom returns the result of all runs of a command, or with calmOnly of the calm ones. calm reports whether
+// there are enough calm runs.
 func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnly bool) (r *Result, calm bool) {
 	noise, shareError := w.joined()
 	for i := range s.runs {
@@ -98,7 +99,7 @@ type conclusion struct {
 	varies bool
 	// bounded says that the bounds of the time follow from the CPU time that others used.
 	bounded bool
-	// aboveClock says that the interval of the runs chosen first lay above what the program takes by the clock.
+	// aboveClock says that the interval of the runs chosen first lay above [conclusion.mostNs].
 	aboveClock bool
 	// spins bounds the share of the possible spinning time during which threads did spin.
 	spins float64
@@ -177,8 +178,8 @@ func (c *conclusion) blockNoLonger(calm, others []int) bool {
 	return float64(longer) <= strayShare*float64(len(others))
 }
 
-// allowForWaits lowers the lower bounds of runs that allow for shorter waits of woken threads than another run showed,
-// in which these waits are known: others may have begun to compete with the program in between.
+// allowForWaits lowers the lower bounds of runs for which the waits of woken threads are not known, if another run
+// showed longer waits than these bounds allow for: others may have begun to compete with the program in between.
 func (c *conclusion) allowForWaits(wokenNs float64) {
 	for i, r := range c.used {
 		c.low[i] = max(r.leastNs, r.calmNs, c.low[i]-math.Max(0, wokenNs-r.wokenAtMostNs))
@@ -323,9 +324,9 @@ func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
 	return slept, kept
 }
 
-// alikeShare is the largest ratio of how much sleeps differ to how much deadlines would make them differ, at which they
-// count as independent of the waits. They differ a little since they end at the kernel's timers, and begin early or
-// late.
+// alikeShare is the limit up to which sleeps count as independent of the waits before them: how much they differ,
+// divided by how much deadlines would make them differ. Sleeps differ a little in any case, since they end at the
+// kernel's timers and begin a little earlier or later.
 const alikeShare = 0.1
 
 // spread returns the distance between the 10th and the 90th percentile of values.
@@ -409,7 +410,7 @@ func (c *conclusion) moreCPU(chosen, others []int) (ns float64) {
 	return 0
 }
 
-// agreeShare is the relative difference that runs with different waits may have, as they are of the same program.
+// agreeShare is the largest relative difference between runs of the same program that waited for different times.
 const agreeShare = 0.1
 
 // agree reports whether nearly all of the other runs may have taken as long, and used as much CPU time, as the chosen

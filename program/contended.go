@@ -86,8 +86,8 @@ func (s *series) worthContending(plan Plan) bool {
 }
 
 // contendedLess and contendedMore are the ratios of CPU time below and above which contended runs did less or more than
-// the same work. They relate to the 10th and the 90th percentile of the other runs (exceeded is that tenth). The
-// difference also has to be more than sameCPUNs.
+// the same work: ratios to the quantiles exceeded and 1 - exceeded of the other runs. The difference also has to be
+// more than sameCPUNs.
 const contendedLess, contendedMore, exceeded = 0.9, 1.25, 0.1
 
 // workContended reports whether one of the contended runs used less CPU time than nearly all runs that count, or
@@ -102,7 +102,7 @@ func (c *conclusion) workContended() (less, more bool) {
 	return least < math.Min(contendedLess*few, few-sameCPUNs), least > math.Max(contendedMore*many, many+sameCPUNs)
 }
 
-// clearlyLonger is the least ratio of a contended run's wait to the usual one at which it shows the effect of waiting.
+// clearlyLonger is the least ratio of a contended run's wait to the usual wait at which it shows what waiting does.
 const clearlyLonger = 1.1
 
 // refutes reports whether the contended run that waited longest contradicts a slope of CPU time over waiting: it used

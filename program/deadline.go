@@ -83,7 +83,7 @@ func (r *Run) allowForDeadline(waits, timedWaits, blocks int, threaded bool) {
 }
 
 // knownInTime reports whether the program certainly began each wait before its time had come: timers ended at least as
-// many blocks as it asks for, or each of its calls was seen and gave up its CPU.
+// many blocks as it asks for waits, or each of its calls was seen and gave up its CPU.
 func (r *Run) knownInTime(timedWaits int) bool {
 	t := r.traced
 	if t.blocksKnown == 0 || t.blocksUnknown > 0 {
@@ -104,8 +104,8 @@ func (r *Run) waitedNs() float64 {
 	return math.Min(waited, r.othersAtMostNs())
 }
 
-// waitedShare is the least share of a run for which it has to wait for a CPU so that the wait matters. The time of a
-// program that looks at the clock changes by no more than its wait.
+// waitedShare is the share of a run above which its waits for a CPU matter. Waits change the time of a program that
+// looks at the clock by no more than their length.
 const waitedShare = 0.01
 
 // waited reports whether the run waited for a CPU for long enough to matter.

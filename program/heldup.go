@@ -50,7 +50,7 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 	}
 	whole := []interval{{0, wallNs}}
 	ns, workedNs = sumNs(overlap(overlap(union(waits), union(others)), whole)), sumNs(overlap(union(worked), whole))
-	// While another thread works for it the program may go on, and the other one may also work for others.
+	// A thread that may work for the program while the program goes on may also work for others in that time.
 	return ns + sumNs(overlap(union(mayHaveWorked), whole)), workedNs
 }
 

@@ -204,8 +204,8 @@ func (c *conclusion) judgeWork() {
 // caches.
 const clearlyLess, clearlyMore = 0.03, 0.15
 
-// workFollowsWaits reports whether CPU time falls or rises with waiting (Theil and Sen), by enough to matter for a
-// program that does not wait. CPU time is that of the kernel's events, since its accounts also hold what was before the
+// workFollowsWaits reports whether CPU time falls or rises with waiting (Theil and Sen), by enough to change
+// the time alone clearly. CPU time is that of the kernel's events, since its accounts also hold what was before the
 // exec and after the exit.
 func (c *conclusion) workFollowsWaits() (less, more bool) {
 	waits := c.each(func(r *Run) float64 { return r.traced.deficientNs })

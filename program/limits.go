@@ -6,8 +6,8 @@ import (
 	"chronoscope/stats"
 )
 
-// undisturbed reports whether this run, on the given number of CPUs, shows the time alone at most: hardly any time
-// passed in which a thread of the program, or of the whole machine, waited for a CPU.
+// undisturbed reports whether others can hardly have delayed this run on the given number of CPUs: no thread of the
+// program, or no thread of the whole machine, waited for a CPU for long. Alone it takes no longer than it took then.
 func (r *Run) undisturbed(cpus int) bool {
 	t := r.traced
 	passable := math.Max(passableNs, passableShare*float64(r.WallNs))
@@ -15,8 +15,8 @@ func (r *Run) undisturbed(cpus int) bool {
 	return known && t.deficientNs+t.wake().highNs <= passable || r.othersAtMostNs() <= passable || r.Contention.WaitedAtMostNs(cpus) <= passable
 }
 
-// mostNs returns the longest time, by the clock, that the program takes alone. No run takes longer alone than it took,
-// and undisturbed runs show what a typical run takes.
+// mostNs returns an upper bound of the time alone by the wall times. No run takes longer alone than it took, and
+// undisturbed runs show what a typical run takes.
 func (c *conclusion) mostNs() float64 {
 	most := c.Wall.Hi
 	var walls []float64

@@ -35,7 +35,7 @@ func (r *Run) haltedNs() float64 {
 }
 
 // byCPUTime returns what the times of the runs would be if they differed in their CPU time only. Programs on other CPUs
-// add to CPU time. It does not depend on waits, which are only bounded.
+// lengthen that. It does not depend on waits, which are only bounded.
 func (c *conclusion) byCPUTime() []float64 {
 	usualNs, times := stats.Median(c.each((*Run).ranNs)), c.each((*Run).TimeNs)
 	typicalNs := stats.Median(times)

@@ -26,12 +26,12 @@ type Run struct {
 	Contention machine.Contention
 	// Others is the CPU time of other processes during the run, if it was looked at.
 	Others process.OthersUse
-	// around is what others used by the looks at the machine since the previous run; zero if there was none.
-	// These looks also cover time between the runs.
+	// around is the CPU time of others by the looks at the machine since the previous run; zero if there was no
+	// look. The looks also cover time between the runs.
 	around neighbours
 	// elsewhere is the number of other CPUs that others used on average during the run; NaN if unknown.
 	elsewhere float64
-	// InterruptsNs is the time that interrupts typically take out of this much CPU time.
+	// InterruptsNs is the time that interrupts typically take from the run's CPU time.
 	InterruptsNs float64
 	// CoreHz is the core's rate before the run, or after a long run the mean of before and after; NaN if unknown.
 	CoreHz float64

@@ -232,8 +232,9 @@ func newSchedule(events []process.Event) *schedule {
 // A program that ran in between had the CPU for less.
 const switchNs = 10e3
 
-// missed reports whether the kernel charged for much more CPU time than its events show. The events of a program end
-// at an exec that changes its rights, or of a file that may not be read; and a CPU that came up since has no events.
+// missed reports whether the kernel charged for much more CPU time than its events show. The kernel records no more
+// events of a program after an exec that changes the program's rights, or of a file that may not be read. The kernel
+// records none of a CPU that came up after the start.
 func (s *schedule) missed(r *process.Run) bool {
 	more := func(chargedNs, notedNs float64, threads int) bool {
 		return chargedNs-notedNs > missedNs*float64(threads)+missedShare*chargedNs
@@ -252,8 +253,8 @@ func (s *schedule) missed(r *process.Run) bool {
 
 var errMissed = errors.New("it was charged for more time than the kernel noted, as where it has rights of its own, or may not be read")
 
-// missedNs, of each thread, and missedShare, of the CPU time, are what a program may be charged for beyond its events,
-// since each thread goes on after the event of its exit: on a busy host that took 1 ms.
+// missedNs (for each thread) and missedShare (of the CPU time) bound the time that a program may be charged for beyond
+// its events, since each thread goes on after the event of its exit: on a busy host for 1 ms.
 const missedNs, missedShare = 3e6, 0.05
 
 // exited reports whether the thread has exited.

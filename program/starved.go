@@ -10,7 +10,7 @@ import (
 	"chronoscope/stats"
 )
 
-// starvedShare is the share of its time from which on a run that waits for a CPU is ended. Beside ten loops of its own
+// starvedShare is the share of its time for which a run has to wait for a CPU to be ended. Beside ten loops of its own
 // priority a program waits for a smaller share.
 const starvedShare = 0.95
 

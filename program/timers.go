@@ -32,7 +32,7 @@ func (c *conclusion) allowForTimers() {
 // timersMove reports whether each sleep of the program lasts equally long in all runs, although it began late by
 // different times, or was hardly late at all.
 func (c *conclusion) timersMove() bool {
-	type sleep struct{ thread, number int } // of the thread
+	type sleep struct{ thread, number int } // number is the sleep's index in its thread
 	slept, late := map[sleep][]float64{}, map[sleep][]float64{}
 	most, fewest := 0, math.MaxInt
 	for _, r := range c.used {

@@ -53,8 +53,8 @@ type trajectory struct {
 	strangersNs float64
 	// strangersKeptNs is the time for which other programs were kept from CPUs while they worked for this one.
 	strangersKeptNs float64
-	// timers are the blocks that timers ended. moved is what high would be if each of these blocks ended later
-	// by as much as it began later.
+	// timers are the blocks that timers ended. moved is what high would be if all of these blocks were sleeps of
+	// a fixed length.
 	timers []timerWait
 	moved  progress
 	// timedCalls is the number of calls that wait until some time, timesPassed that of the calls whose time
