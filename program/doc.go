@@ -27,13 +27,14 @@
 // or two runs are therefore traced: they show whether the program asks to wait until some time
 // ([process.Run.TimedWaits]), how often it blocks for something else, and what it does if its clocks do not show its
 // waits ([process.Command.NoteClocks]). If the program may have been late, the wall time is the only upper bound, and
-// the verdict says why. The result is also suspect if the program works more in the traced runs, or if its CPU time
-// changes with its waits; and if this is not known, because tracing is forbidden or would need too many stops.
+// the verdict says why. The result of a program that had to wait for a CPU is also suspect if the program works more in
+// the traced runs, or if its CPU time changes with its waits; and if this is not known, because tracing is forbidden or
+// would need too many stops.
 //
 // Others delay a run by no more than the CPU time that they used, or the time for which they and the program waited
 // for a CPU ([process.Others]). On a calm machine both bounds are therefore close to the wall time. If other programs
-// come and go, only the runs that they can hardly have delayed count: there have to be 20 of these, and most of the
-// other runs may have taken as long.
+// come and go, the result may rest on the runs alone that they can hardly have delayed: there have to be 20 of these,
+// and the other runs have to be compatible with them.
 //
 // docs/programs.md describes all of this in detail.
 //

@@ -56,8 +56,7 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 
 // workers returns the threads of other programs that work for the program: they woke its threads or were woken by them,
 // directly or through others. With possible, it adds threads that the network woke, since the sender of what came is
-// not known, and those woken by these. The threads of this process that watch the program are left out, since they are
-// woken to watch it.
+// not known, and those woken by these. Threads of this process that are only woken to watch the program are left out.
 func (w *wakeups) workers(all []waking, watching map[int32]bool, possible bool) map[int32]bool {
 	workers := map[int32]bool{}
 	for id := range w.foreign {
