@@ -38,8 +38,8 @@ type Analyser struct {
 type wait struct {
 	Period
 	had []turn
-	// wholeNs is the length of the end of the wait during which no thread of the target had a
-	// CPU.
+	// wholeNs is the length of the time, up to the end of the wait, during which no thread of the target had a
+	// CPU. It may be longer than the wait.
 	wholeNs int64
 }
 
@@ -173,7 +173,7 @@ func (a *Analyser) Add(events []tracepoint.Event) {
 	}
 }
 
-// mostQuotas is the number of readings that are kept. There are twenty readings a second.
+// mostQuotas is the largest number of readings that are kept. There are twenty readings a second.
 const mostQuotas = 20_000
 
 // settledNs is the time after the end of a wait by which the kernel has added it to the quota's

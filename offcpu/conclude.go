@@ -51,9 +51,8 @@ func (a *Analyser) ending(t *thread) {
 	t.state = ended
 }
 
-// settle assigns the waits for a CPU that ended until untilNs to the quota and to the threads
-// that had the CPU. It assigns the throttled time of the quota's readings to the longest waits
-// first.
+// settle assigns the waits for a CPU that ended until untilNs to the quota and to the threads that had the CPU. The
+// throttled time of the quota's readings goes to the longest waits first.
 func (a *Analyser) settle(untilNs int64) {
 	var due, later []wait
 	for _, w := range a.waits {
@@ -123,8 +122,8 @@ func (a *Analyser) countParts(w wait, turns []part) {
 	}
 }
 
-// countWholeTarget counts the end of a wait, during which no thread of the target had a CPU. If that
-// lasted longer than the wait, another thread had waited before for the same CPU.
+// countWholeTarget counts the time, up to the end of a wait, during which no thread of the target had a CPU. If that
+// time is longer than the wait, another thread had waited before for the same CPU.
 func (a *Analyser) countWholeTarget(w wait, turns []part) {
 	turns[0].ns += max(0, w.wholeNs-w.DurationNs)
 	left, first := w.wholeNs, len(turns)
@@ -177,7 +176,7 @@ func (a *Analyser) throttledNs(w wait) (ns int64) {
 // expected lists the causes of waits that a thread asked for or that have no known originator.
 var expected = []Cause{Timer, NotWoken, Unknown}
 
-// show sets the longest periods in order of time, and separately the worst waits.
+// show sets the longest periods of r in order of time, and its worst waits.
 func (t *tally) show(r *Result) {
 	t.prune()
 	r.Worst, r.Periods, r.LeftOut, r.LeftOutNs = []Period{}, []Period{}, t.leftOut, t.leftOutNs

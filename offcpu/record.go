@@ -13,7 +13,7 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Options say what to record, and for how much time.
+// Options say what to record, and for how long.
 type Options struct {
 	Target
 	Duration time.Duration
@@ -34,8 +34,8 @@ type Recording struct {
 // drainEvery is the longest time between two reads of the kernel's event buffers.
 const drainEvery = 50 * time.Millisecond
 
-// settleEvery is the time between calls of [Analyser.Settle]. With Options.Until, turnEvery is
-// the time between calls of [Analyser.Turn], which forgets older periods.
+// settleEvery is the time between calls of [Analyser.Settle]. turnEvery is the time between calls of [Analyser.Turn],
+// which forgets older periods, and is only called with Options.Until.
 const settleEvery, turnEvery = time.Second, 5 * time.Second
 
 // Record follows threads with the kernel's tracepoints until ctx ends or the duration has passed.

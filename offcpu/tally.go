@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// tally counts a part of the recording, which begins at startNs.
+// tally holds the sums of one part of the recording, which begins at startNs.
 type tally struct {
 	startNs     int64
 	parts, wall counts
@@ -65,14 +65,14 @@ func order(parts []Part) {
 	})
 }
 
-// keep keeps a period if it is among the longest.
+// keep keeps a period unless prune drops it for longer ones.
 func (t *tally) keep(p Period) {
 	if t.periods = append(t.periods, p); len(t.periods) >= 2*mostPeriods {
 		t.prune()
 	}
 }
 
-// prune drops all but the longest periods, and sorts by length.
+// prune drops all but the mostPeriods longest periods, and sorts them by length, the longest first.
 func (t *tally) prune() {
 	slices.SortStableFunc(t.periods, func(a, b Period) int {
 		return cmp.Or(cmp.Compare(b.DurationNs, a.DurationNs), cmp.Compare(a.StartNs, b.StartNs), cmp.Compare(a.Thread, b.Thread))
@@ -135,8 +135,8 @@ func (t *tally) takeOff(stolenNs map[int32]int64) {
 	}
 }
 
-// spread splits the time from startNs to endNs among the tallies. times is 1 for the last of
-// them, where the time ends, and 0 for the others.
+// spread divides the time from startNs to endNs among the tallies, and calls give for each of them with its part. times
+// is 1 for the tally in which the time ends, and 0 for the others.
 func (a *Analyser) spread(startNs, endNs int64, give func(t *tally, ns, times int64)) {
 	untilNs := endNs
 	for i := len(a.tallies) - 1; i >= 0 && untilNs > startNs; i-- {
@@ -148,12 +148,12 @@ func (a *Analyser) spread(startNs, endNs int64, give func(t *tally, ns, times in
 	}
 }
 
-// count adds ns from startNs on to a cause.
+// count adds ns, from startNs on, to a cause of the threads' time.
 func (a *Analyser) count(k key, startNs, ns int64) {
 	a.spread(startNs, startNs+ns, func(t *tally, part, times int64) { t.parts.add(k, part, times, ns) })
 }
 
-// countWall does the same for the target as a whole.
+// countWall adds ns, from startNs on, to a cause of the time of the target as a whole.
 func (a *Analyser) countWall(k key, startNs, ns int64) {
 	a.spread(startNs, startNs+ns, func(t *tally, part, times int64) {
 		t.wall.add(k, part, times, ns)
@@ -161,7 +161,7 @@ func (a *Analyser) countWall(k key, startNs, ns int64) {
 	})
 }
 
-// live adds to the lifetimes of the target's threads.
+// live adds the time from startNs to endNs to the lifetimes of the target's threads.
 func (a *Analyser) live(startNs, endNs int64) {
 	a.spread(startNs, endNs, func(t *tally, ns, _ int64) { t.livesNs += ns })
 }

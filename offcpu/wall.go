@@ -38,7 +38,7 @@ func (a *Analyser) doing() doing {
 	return absent
 }
 
-// watch counts the time of a state when the target enters another.
+// watch notes what the target does as a whole. When that changes, it counts the time of the previous state.
 func (a *Analyser) watch(atNs int64) {
 	if now := a.doing(); now != a.whole.doing {
 		a.endWhole(atNs)

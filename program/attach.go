@@ -11,10 +11,9 @@ import (
 	"chronoscope/stats"
 )
 
-// Attach measures a running process for a span: what its threads did, and how long the
-// span would have been for them alone. Processes that it starts meanwhile are not part of
-// it. When ctx ends, its error comes with what was seen until then. The other errors say
-// that the process can't be looked at.
+// Attach measures a running process for a span of time: what its threads did, and how long the span would have been for
+// them alone. Processes that it starts are not included. When ctx ends, Attach returns its error with what was seen
+// until then. The other errors say that the span or the process can't be used.
 func Attach(ctx context.Context, pid int, span time.Duration, setting Setting) (*Result, error) {
 	if span <= 0 {
 		return nil, fmt.Errorf("program: a span of %v: choose one above 0", span)

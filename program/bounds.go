@@ -8,16 +8,16 @@ import (
 	"chronoscope/stats"
 )
 
-// leastSliceNs is how long a thread has its CPU before others take it away, at the least and on
-// average. A thread that lost it more often gave it away itself (sched_yield(2)), which takes
-// anything between nothing and a preemption's cost from its time.
+// leastSliceNs is the least time, on average, for which a thread has its CPU before others take it away. A thread that
+// lost its CPU more often gave it away itself (sched_yield(2)), which takes between nothing and the cost of a
+// preemption from its time.
 const leastSliceNs = 1.5e6
 
-// mostLost is the largest share that interrupts are believed to take.
+// mostLost is the largest share of running time that interrupts are believed to take.
 const mostLost = 0.5
 
-// bound bounds the time that the run would have taken without competitors, interrupts and
-// preemptions still in it. cpus is how many it may use.
+// bound bounds the time alone of the run, with interrupts and preemptions still in it, on the given number of CPUs; 0
+// if unknown.
 func (r *Run) bound(cpus int) {
 	if r.noted {
 		r.byEvents(cpus)
@@ -27,27 +27,27 @@ func (r *Run) bound(cpus int) {
 	r.grossLowNs, r.grossHighNs = r.LowNs, r.HighNs
 }
 
-// byEvents bounds it by what the switches tell.
+// byEvents bounds the time alone by the kernel's events.
 func (r *Run) byEvents(cpus int) {
 	t := &r.traced
 	r.BlockedNs = math.Max(0, t.idleNs-t.leaderWake.ns()-t.othersWake.highNs)
 	stopped, stolen := float64(r.StoppedNs), t.stolenNs
-	if t.threads > 1 { // only the process's account tells of them, and not when it was
+	if t.threads > 1 { // only the process's account tells of their steal, and not when it was
 		stolen = math.Max(stolen, t.ranNs-float64(r.CPUNs()))
 	}
 	r.LowNs, r.HighNs = t.low.atNs-stopped-stolen, math.Min(t.high.atNs, t.wallNs)
-	if t.high.own && t.threads == 1 { // else it may have been stolen from a thread that the end did not wait for
+	if t.high.own && t.threads == 1 { // else it may have been stolen from a thread for which the end did not wait
 		r.HighNs -= t.stolenNs
 	}
-	// What threads may have spun while others of the program were kept from a CPU is theirs, where it is
-	// little; where it is much, the verdict says so.
+	// Time that threads may have spun while others of the program were kept from a CPU is subtracted if it is
+	// short. If it is long, the verdict tells of it instead.
 	spun := r.mayHaveSpunNs()
 	if spun > stats.WideShare*t.wallNs {
 		spun = 0
 	}
 	unspunNs := r.LowNs
 	r.LowNs -= spun
-	// What else bounds it from below holds the interrupts and preemptions of all threads.
+	// The other lower bounds hold the interrupts and preemptions of all threads.
 	atLeast := func(ns, ranNs float64, preemptions int) {
 		if ns > r.LowNs {
 			r.LowNs = ns
@@ -65,18 +65,17 @@ func (r *Run) byEvents(cpus int) {
 		r.calm = progress{atNs: t.wallNs - others - stopped - stolen, ranNs: math.Min(t.ranNs, t.wallNs-t.idleNs), preemptions: t.preemptions}
 		atLeast(r.calm.atNs, r.calm.ranNs, r.calm.preemptions)
 		if late := r.calm.atNs - r.HighNs; late > 0 && late <= wakeLatencyNs*float64(t.blocksKnown+t.blocksUnknown) {
-			r.HighNs = t.wallNs // threads waited while nobody ran, for idle CPUs, as they do alone
+			r.HighNs = t.wallNs // threads waited for idle CPUs while nobody ran, as they do alone
 		}
 	}
 	r.spunOffNs = math.Max(0, unspunNs-r.LowNs)
 	r.settle()
 }
 
-// othersAtMostNs is by how much others can have delayed the run at most; infinite where that is not
-// known. It was delayed by no more than the CPU time that others had, this process among them. What
-// a program of one thread waits for, such as a server on this machine, is one of the others: it was
-// delayed by no more than all of these waited for a CPU, and itself did. Tracepoints tell more narrowly who
-// waited while others ran.
+// othersAtMostNs returns the longest time by which others can have delayed the run; infinite if unknown. This delay is
+// at most the CPU time of others, including this measuring process. Others include what a program waits for, such as a
+// server on this machine; so a program of one thread was delayed by at most the time for which it and all others waited
+// for a CPU. Tracepoints give a narrower limit: they tell which thread waited while others ran.
 func (r *Run) othersAtMostNs() float64 {
 	most, t := math.Inf(1), r.traced
 	if r.noted && t.heldUpKnown {
@@ -92,12 +91,12 @@ func (r *Run) othersAtMostNs() float64 {
 	return most
 }
 
-// mayHaveSpunNs is the time for which threads may have spun, at most, while others kept those that they waited
+// mayHaveSpunNs returns the longest time for which threads may have spun while others kept the threads that they waited
 // for from a CPU.
 func (r *Run) mayHaveSpunNs() float64 { return math.Min(r.traced.spunNs, r.othersAtMostNs()) }
 
-// settle swaps bounds that are in the wrong order. A lower bound above the upper one is a contradiction:
-// something happened to the run that is not known, so that all of its time is possible.
+// settle swaps bounds that are in the wrong order. If they contradict each other clearly, something unknown happened to
+// the run, and the upper bound is at least the wall time.
 func (r *Run) settle() {
 	if r.LowNs <= r.HighNs {
 		return
@@ -109,7 +108,7 @@ func (r *Run) settle() {
 	}
 }
 
-// contradicting is how many runs that count contradict themselves.
+// contradicting returns the number of runs that count whose bounds contradict each other.
 func (c *conclusion) contradicting() (n int) {
 	for _, r := range c.used {
 		if r.contradicts {
@@ -119,12 +118,12 @@ func (c *conclusion) contradicting() (n int) {
 	return n
 }
 
-// littleLost is which share of the time threads may be kept from running before the order
-// in which they run may be another one than alone.
+// littleLost is the share of the wall time for which threads may be kept from CPUs before they may run in another order
+// than alone.
 const littleLost = 0.02
 
-// byAccounts bounds it by the kernel's accounts alone. Of one thread that never blocked
-// they tell it, but for the start: what the thread did before its exec is charged to it.
+// byAccounts bounds the time alone by nothing but the kernel's accounts. For a single thread that never blocked these
+// give that time, except that they include what the thread did before its exec.
 func (r *Run) byAccounts(cpus int) {
 	wall, start := float64(r.WallNs), float64(r.WallErrorNs)
 	cpu := float64(r.CPUNs())
@@ -151,17 +150,17 @@ func (r *Run) byAccounts(cpus int) {
 		if idle-start <= math.Max(passableNs, passableShare*wall) {
 			r.LowNs, r.HighNs = math.Max(0, own-start), math.Min(wall, own+math.Max(0, idle-start))
 		}
-	case r.WaitOf == process.FirstThread: // others may have waited while it was blocked
+	case r.WaitOf == process.FirstThread: // other threads may have waited while it was blocked
 		r.LowNs = math.Max(0, math.Min(wall, cpu/float64(max(1, cpus)))-start)
 	}
 	r.settle()
 }
 
-// A program had no other thread if its first one had all of the program's CPU time but this.
+// aloneNs and aloneShare bound the CPU time, besides its first thread's, of a program that counts as having one thread.
 const aloneNs, aloneShare = 0.3e6, 0.01
 
-// takeOffDisturbance takes off what interrupts and preemptions took of the time on the
-// CPU: typically, and within what is known of them by now.
+// takeOffDisturbance subtracts what interrupts and preemptions took of the time on the CPU: their typical time from the
+// bounds, and what is not known of it as slack.
 func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
@@ -171,8 +170,7 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	}
 	share := math.Min(mostLost, noise.ShareLost())
 	r.InterruptsNs = low.ranNs * share
-	// The kernel notes that a thread lost its CPU after the interrupt that took it away, and
-	// that it has it again before it goes on.
+	// The kernel notes the loss of a CPU after the interrupt that caused it, and its return before the thread goes on.
 	each, least := machine.UsualSwitchNs+machine.UsualColdNs, 0.0
 	if ns := noise.SwitchNs; ns > 0 {
 		each, least = ns+machine.UsualColdNs, ns/2
@@ -194,8 +192,8 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
-	// The share is a mean, and the estimate a median: that of a Poisson distribution lies
-	// less than ln 2 below its mean, and less than 1/3 above. Of a mean of at most ln 2 it is 0.
+	// The share is a mean, and the estimate a median. The median of a Poisson distribution is less than ln 2 below
+	// its mean and less than 1/3 above. If the mean is at most ln 2, the median is 0.
 	if n := interruptsPerSecond(noise); n > 0 {
 		each := 1e9 * share / n
 		fewer := func(p progress) float64 { return math.Min(share*p.ranNs, math.Ln2*each) }
@@ -209,7 +207,7 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	r.HighNs = math.Max(r.HighNs, r.unsleptNs)
 }
 
-// interruptsPerSecond of running time.
+// interruptsPerSecond returns the number of interrupts per second of running time.
 func interruptsPerSecond(noise machine.Noise) float64 {
 	n := noise.IrregularPerSecond
 	for _, timer := range noise.Regular {

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// change is the begin or the end of one span of a thread.
+// change is the begin or the end of a span of a thread, or a wake-up that the thread causes.
 type change struct {
 	*line
 	atNs   float64
-	span   int // its index
+	span   int // index of the span
 	begins bool
-	// wakes is set if the thread wakes another at that time, and neither begins nor ends a span.
+	// wakes is set if the thread wakes another one at that time; then no span begins or ends.
 	wakes *wakeup
 }
 
-// of is the span that begins or ends.
+// of returns the span that begins or ends.
 func (c change) of() *span { return &c.spans[c.span] }
 
-// first and last say which span of its thread it is.
+// first and last report whether the span is the first or the last one of its thread.
 func (c change) first() bool { return c.span == 0 }
 func (c change) last() bool  { return c.span == len(c.spans)-1 }
 
-// changes are those of all threads, in order of time. What ends comes before what begins,
-// so that what waits for it finds it.
+// changes returns the changes of all threads in order of time. At the same time ends come before begins, so that a
+// thread that waits for an end finds it.
 func (s *schedule) changes() []change {
 	n, lines := len(s.wakes), slices.Concat(s.order, s.foreign)
 	for _, l := range lines {
@@ -44,8 +44,8 @@ func (s *schedule) changes() []change {
 	return all
 }
 
-// compareChanges orders changes by time; at one time by rank, by thread and by span, so that
-// the order does not depend on the way of sorting.
+// compareChanges orders changes by time; at the same time by rank, thread and span, so that the order does not depend
+// on the sorting algorithm.
 func compareChanges(a, b change) int {
 	switch {
 	case a.atNs < b.atNs:
@@ -56,8 +56,8 @@ func compareChanges(a, b change) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.order, b.order), cmp.Compare(a.span, b.span))
 }
 
-// rank orders the changes of one moment: ends of runs, then wake-ups, which a thread may cause as it
-// ends, then ends of blocks, then begins.
+// rank orders the changes at the same time: ends of runs, then wake-ups, which a thread may cause as it ends, then ends
+// of blocks, then begins.
 func (c change) rank() int {
 	switch {
 	case c.wakes != nil:

@@ -6,30 +6,30 @@ import (
 	"chronoscope/stats"
 )
 
-// alone is what a run used whose clocks did not show what it waited ([process.Command.NoteClocks]):
-// its CPU time, by the kernel's notes, how often it stood still for its tracer, and how often it looked.
+// alone is a traced run whose clocks did not show what it waited ([process.Command.NoteClocks]): its CPU time by the
+// kernel's events, how often its tracer stopped it, and how often it read a clock.
 type alone struct {
 	ranNs        float64
 	stops, looks int
 }
 
-// worksByClock tells whether the program may do more or less work by what a clock shows: it works
-// for a while, looks, and works on. Looks before all of its work and after it change nothing.
+// worksByClock reports whether the program may do more or less work depending on a clock: it works for a while, reads
+// the clock, and works on; or its readings are not all known. Readings before or after all of its work change nothing.
 func (r *Run) worksByClock() bool {
 	return float64(r.ClockWorkNs) > passable(float64(r.CPUNs())) || r.Unnoted == nil && r.Unclocked != nil
 }
 
-// Each stop for a tracer costs the program at most stopCPUNs of CPU time. What programs use differs
-// from run to run by sameCPUShare, and by sameCPUNs, without a reason that matters.
+// stopCPUNs is the most CPU time that a stop by a tracer costs a program. sameCPUShare, of the CPU time, and sameCPUNs
+// are differences up to which two runs did the same work.
 const stopCPUNs, sameCPUShare, sameCPUNs = 10e3, 0.03, 0.2e6
 
-// uncorrected tells whether the program may have done less in the traced run, too, because it was late:
-// it looked at clocks amid its work that showed what it had waited.
+// uncorrected reports whether the program may have done less even in the traced run because it was late: amid its work
+// it read clocks that showed its waits.
 func (r *Run) uncorrected() bool { return float64(r.UncorrectedWorkNs) > passable(float64(r.CPUNs())) }
 
-// undoneNs is how much work the program, which looks at clocks, may at most have left undone because
-// it was late: by how much its CPU time, in runs whose clocks did not show what it waited, may exceed
-// that of the runs that count. It is infinite where it does exceed that, or is not known.
+// undoneNs bounds the work that the program, which reads clocks, may have left undone because it was late: by how much
+// its CPU time in runs whose clocks hid its waits can exceed that of the runs that count. It is infinite if these times
+// clearly differ, or are not known.
 func (c *conclusion) undoneNs() float64 {
 	usual, same := c.usualCPU()
 	least := math.Inf(1)
@@ -42,16 +42,16 @@ func (c *conclusion) undoneNs() float64 {
 	return least
 }
 
-// usualCPU is the CPU time of the runs that count, and how far another may be off without a reason that matters.
+// usualCPU returns the median CPU time of the runs that count, and the difference up to which a run did the same work.
 func (c *conclusion) usualCPU() (usual, same float64) {
 	ran := c.each(func(r *Run) float64 { return r.traced.ranNs })
 	usual = stats.Median(ran)
 	return usual, sameCPUShare*usual + sameCPUNs + 2*madScale*stats.MAD(ran)
 }
 
-// addedNs is how much work the program did because it was late: it looked at clocks, and used clearly
-// less CPU time in each run whose clocks did not show what it waited. Such a run often ends with its
-// last look, so that no work between looks tells of it.
+// addedNs returns how much more work the program did because it was late, in CPU time. It is 0 unless the program read
+// clocks, and used clearly less CPU time in each run whose clocks hid its waits. Such a run often ends with its last
+// reading, so that no work between readings shows it.
 func (c *conclusion) addedNs() float64 {
 	usual, same := c.usualCPU()
 	added := math.Inf(1)
@@ -70,7 +70,8 @@ func (c *conclusion) addedNs() float64 {
 // madScale makes a median absolute deviation comparable to a standard deviation.
 const madScale = 1.4826
 
-// doneAlone is by how much more CPU time it used at most where its clocks did not show what it waited.
+// doneAlone returns the largest excess of the CPU time of a run whose clocks hid its waits over the usual CPU time; 0
+// if there is none.
 func (c *conclusion) doneAlone() (more float64) {
 	usual, _ := c.usualCPU()
 	for _, a := range c.series.alone {
@@ -79,10 +80,10 @@ func (c *conclusion) doneAlone() (more float64) {
 	return more
 }
 
-// allowForClocks takes a program that looks at a clock while it works. It may have left work undone
-// where it was late: where its clocks did not show that, it used more CPU time. It may also work until
-// some time, so that interrupts don't make it longer, unless it waited for much longer than it can have
-// left undone: then it works by no clock. Work that it did because it was late is not done alone.
+// allowForClocks widens the bounds of a program that reads clocks while it works. It may have left work undone because
+// it was late; then it used more CPU time in runs whose clocks hid its waits. It may also work until some time, so that
+// interrupts do not make it longer. It does not work by a clock if it waited for much longer than the work that it can
+// have left undone. Work that it did because it was late is not done alone.
 func (c *conclusion) allowForClocks() {
 	added := c.addedNs()
 	for i := range c.used {

@@ -9,21 +9,20 @@ import (
 // Command is a program to be measured.
 type Command struct {
 	process.Command
-	// Name is how it is shown, and Line what it is, where that is something else.
+	// Name is what the command is called in results. Line is its command line, if it differs from Name.
 	Name, Line string
-	// Parameters are what was put into the command, by name.
+	// Parameters are the values that were put into the command, by name.
 	Parameters map[string]string
-	// Prepare runs before each run and Conclude after it, where they are not nil. They
-	// are not timed.
+	// Prepare runs before each run and Conclude after it, unless they are nil. They are not timed.
 	Prepare, Conclude *process.Command
-	// Metrics are what is to be known of its runs besides their time.
+	// Metrics are the figures of its runs that are wanted besides their time.
 	Metrics []Metric
-	// Timeout ends a run that takes longer, with all of its process group; 0 never does.
+	// Timeout is the time after which a run and its process group are killed; 0 is no limit.
 	Timeout time.Duration
 
-	// noteWakeups records tracepoints while the command runs, if that is allowed, and noteTimedCalls
-	// those of system calls that wait until some time, too.
+	// noteWakeups records tracepoints while the command runs, if that is allowed. noteTimedCalls also records
+	// the system calls that wait until some time.
 	noteWakeups, noteTimedCalls bool
-	// spentNs is how long its runs took so far.
+	// spentNs is the time that the command's runs took so far.
 	spentNs float64
 }

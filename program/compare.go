@@ -6,19 +6,18 @@ import (
 	"chronoscope/stats"
 )
 
-// Comparison is how two commands that were measured together relate: the ratio is the time of B
-// over that of A.
+// Comparison compares two commands that were measured together. The ratio is the time of B over that of A.
 type Comparison struct {
 	A, B *Result
-	// Metric is the name of what is compared; empty for the time.
+	// Metric is the name of the compared metric; empty for the time.
 	Metric string
 	stats.Comparison
 
 	pairs stats.Pairs
 }
 
-// Compare says how B relates to A, by the pairs of runs of one round ([stats.Pairs.Compare]).
-// What is only bounded of a time stays so in the ratio.
+// Compare compares B with A by the pairs of runs of the same round ([stats.Pairs.Compare]). If a time is only known to
+// lie between bounds, so is the ratio.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b}
 	if a.Failure == nil && b.Failure == nil {
@@ -41,12 +40,12 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 	}
 }
 
-// isBounded reports whether one of the times is only known to lie between two others.
+// isBounded reports whether one of the times is only known to lie between bounds.
 func (c *Comparison) isBounded() bool {
 	return c.Metric == "" && (c.A.Method == Bounds || c.B.Method == Bounds)
 }
 
-// widened are bounds of the ratio that hold all that is possible, as the interval of Ratio does.
+// widened widens bounds of the ratio to all ratios that are possible if one of the times is only bounded.
 func (c *Comparison) widened(lo, hi float64) (float64, float64) {
 	if c.isBounded() {
 		return math.Min(lo, c.Ratio.Lo), math.Max(hi, c.Ratio.Hi)
@@ -54,18 +53,17 @@ func (c *Comparison) widened(lo, hi float64) (float64, float64) {
 	return lo, hi
 }
 
-// Pairs are the runs that the ratio rests on.
+// Pairs returns the runs on which the ratio rests.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
 
-// undecidable reports whether one of both times is unusable, or the pairs are too few.
+// undecidable reports whether one of the times is unusable, or whether there are too few pairs.
 func (c *Comparison) undecidable() bool {
 	isUnusable := c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
 	return c.Metric == "" && isUnusable || c.pairs.Len() < fewestChosen
 }
 
-// Joint bounds the ratio so that it holds together with those of all comparisons of a
-// measurement; the bounds are NaN where the pairs are too few ([stats.PairsForJoint]), or
-// nothing can be compared.
+// Joint bounds the ratio so that the bounds of all comparisons of a measurement hold together. They are NaN if there
+// are too few pairs ([stats.PairsForJoint]), or if nothing can be compared.
 func (c *Comparison) Joint(comparisons int) stats.Joint {
 	if c.undecidable() {
 		return stats.JointBounds(nil, nil, comparisons)
@@ -75,7 +73,7 @@ func (c *Comparison) Joint(comparisons int) stats.Joint {
 	return j
 }
 
-// pairs are the runs of rounds in which both were run, and that count.
+// pairs returns the runs that count, of the rounds in which both commands have one.
 func pairs(a, b *Result) (all stats.Pairs) {
 	of := map[int]*Run{}
 	for i, round := range a.rounds {

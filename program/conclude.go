@@ -15,8 +15,8 @@ func unknown() stats.Estimate {
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
 }
 
-// conclude says what the runs of a command show: all of them, or those alone in which nobody else can have
-// delayed the program, where these can be trusted further, or as far with a narrower interval.
+// conclude returns the result of a command's runs. It takes all runs, or only the calm ones, in which nobody else can
+// have delayed the program, if these have a better verdict, or the same one and a narrower interval.
 func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 	all, calm := concludeFrom(s, plan, setting, w, false)
 	if !calm {
@@ -29,7 +29,8 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 	return all
 }
 
-// concludeFrom says what all runs of a command show, or the calm ones. calm tells whether there are enough of these.
+// concludeFrom returns the result of all runs of a command, or with calmOnly of the calm ones. calm reports whether
+// there are enough calm runs.
 func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnly bool) (r *Result, calm bool) {
 	noise, shareError := w.joined()
 	for i := range s.runs {
@@ -80,44 +81,44 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnl
 	return r, calm
 }
 
-// conclusion is a result in the making.
+// conclusion is a result while it is worked out.
 type conclusion struct {
 	*Result
 	series  *series
 	plan    Plan
 	setting Setting
 
-	used   []*Run // that count
+	used   []*Run // the runs that count
 	low    []float64
 	high   []float64
 	widths []float64
-	reads  float64 // how often a run waits for a disk, usually
-	// disturbedMoreNs is how much more CPU time the runs used that [conclusion.keep] leaves out.
+	reads  float64 // how often a typical run waits for a disk
+	// disturbedMoreNs is [conclusion.moreCPU] of the runs that [conclusion.keep] leaves out.
 	disturbedMoreNs float64
-	// varies says that in some runs the program blocked for much longer than in others.
+	// varies says that in more than strayShare of the runs the program blocked for clearly less than in others.
 	varies bool
-	// bounded says that what others had of the CPUs bounds the time.
+	// bounded says that the bounds of the time follow from the CPU time that others used.
 	bounded bool
-	// aboveClock says that the runs chosen first lay above what the program took by the clock.
+	// aboveClock says that the interval of the runs chosen first lay above [conclusion.mostNs].
 	aboveClock bool
-	// spins bounds the share of the possible spinning time in which threads did spin.
+	// spins bounds the share of the possible spinning time during which threads did spin.
 	spins float64
-	// outsideNs is the delay by others of what the program waits for, beyond what its bounds hold.
+	// outsideNs is the time for which others may have delayed what the program waits for, as far as its bounds
+	// do not include it.
 	outsideNs float64
-	// neighbours is what programs on other CPUs may have added.
+	// neighbours is what programs on other CPUs may have added to the runs.
 	neighbours stats.Exposure
-	// counted are the runs that count, with those that leftShared says were left out since they shared a
-	// core, and sharing is what these show.
+	// counted are the runs that count, and leftShared runs that do not because they shared a core. sharing
+	// compares these with the others.
 	counted    []*Run
 	leftShared int
 	sharing    env.Sharing
 }
 
-// niceness is what the program was given; 0 where it was none.
+// niceness returns the niceness that the program was given; 0 if it was given none.
 func (c *conclusion) niceness() int { return cmp.Or(c.Command.Nice, c.setting.Nice) }
 
-// use finds the runs that count. The others give no figure, also where none is left: to be
-// traced takes a program time.
+// use collects the runs that count. The others give no figure, even if no run counts: a traced program takes longer.
 func (c *conclusion) use() {
 	for i := range c.Runs {
 		if !c.Runs[i].Rejected {
@@ -130,9 +131,9 @@ func (c *conclusion) use() {
 	c.reads = c.typical(func(r *Run) float64 { return float64(r.MajorFaults) })
 }
 
-// calm returns the runs in which nobody else can have delayed the program, where there are enough of them, and
-// the others: in the calm runs it did what it does alone. They have to agree with the others, since others
-// also run in those runs in which the program has them work for it.
+// calm returns the indices of the runs in which nobody else can have delayed the program, and those of the others; nil
+// if the calm runs are too few or do not agree with the others. In calm runs the program did what it does alone. They
+// have to agree because others also run when the program gives them work.
 func (c *conclusion) calm() (calm, others []int) {
 	for i, r := range c.used {
 		if r.othersAtMostNs() <= passable(float64(r.WallNs)) {
@@ -157,12 +158,12 @@ func (c *conclusion) keep(calm, others []int) {
 	}
 }
 
-// fewestCalm are the fewest runs that are taken in place of all: the median of 12 runs of a pool of threads was
+// fewestCalm is the least number of calm runs that replace all runs: the median of 12 runs of a pool of threads was
 // off by 5 %.
 const fewestCalm = 20
 
-// blockNoLonger tells whether nearly all of the other runs were blocked for no longer than the calm ones.
-// Where they had to wait for a CPU, deadlines may have passed, so that they were blocked for less.
+// blockNoLonger reports whether nearly all other runs blocked for no longer than the calm ones. They may have blocked
+// for less, since deadlines may have passed while they waited for a CPU.
 func (c *conclusion) blockNoLonger(calm, others []int) bool {
 	most := 0.0
 	for _, i := range calm {
@@ -177,16 +178,15 @@ func (c *conclusion) blockNoLonger(calm, others []int) bool {
 	return float64(longer) <= strayShare*float64(len(others))
 }
 
-// allowForWaits takes runs whose bounds allow for less than threads were found to wait for a
-// CPU when they were woken, in a run in which that is known: others may have begun to compete
-// with the program in between.
+// allowForWaits lowers the lower bounds of runs for which the waits of woken threads are not known, if another run
+// showed longer waits than these bounds allow for: others may have begun to compete with the program in between.
 func (c *conclusion) allowForWaits(wokenNs float64) {
 	for i, r := range c.used {
 		c.low[i] = max(r.leastNs, r.calmNs, c.low[i]-math.Max(0, wokenNs-r.wokenAtMostNs))
 	}
 }
 
-// each is a figure of each run that counts.
+// each returns a figure of each run that counts.
 func (c *conclusion) each(of func(*Run) float64) (all []float64) {
 	for _, r := range c.used {
 		all = append(all, of(r))
@@ -194,13 +194,13 @@ func (c *conclusion) each(of func(*Run) float64) (all []float64) {
 	return all
 }
 
-// typical is the median of those that are known; NaN where none is.
+// typical returns the median of a figure over the runs for which it is known; NaN if there are none.
 func (c *conclusion) typical(of func(*Run) float64) float64 {
 	return stats.Median(slices.DeleteFunc(c.each(of), math.IsNaN))
 }
 
-// median is that of values in any order, with an interval that holds for any distribution;
-// where there are too few for one it is their range, which holds less often.
+// median returns the median of values in any order, with an interval that holds for any distribution. If there are too
+// few values for such an interval it is their range, which contains the true median less often.
 func median(values []float64) stats.Estimate {
 	if len(values) == 0 {
 		return unknown()
@@ -212,10 +212,9 @@ func median(values []float64) stats.Estimate {
 	return e
 }
 
-// allowForDeadlines keeps a run that had to wait so long that a deadline had passed, and
-// that did not sleep therefore, from being taken for one that never sleeps: alone it may
-// have taken as long as those that slept did at most. One that others did not keep waiting slept
-// less for reasons of its own.
+// allowForDeadlines raises the upper bounds of runs that waited for a CPU and slept for less than others: a deadline
+// may have passed during the wait, so that alone they may take as long as the runs that slept. A run that did not wait
+// for a CPU slept less for another reason.
 func (c *conclusion) allowForDeadlines() {
 	if c.series.probed && !c.series.someUnnoted && c.series.timedWaits == 0 {
 		return // it asks for no time
@@ -230,7 +229,7 @@ func (c *conclusion) allowForDeadlines() {
 		return
 	}
 	slices.Sort(slept)
-	long := slept[len(slept)-1-len(slept)/50] // one run in fifty may be out of the common
+	long := slept[len(slept)-1-len(slept)/50] // one run in fifty may be unusual
 	for _, r := range c.used {
 		if r.BlockedNs >= long/2 {
 			ends = append(ends, r.HighNs)
@@ -247,9 +246,8 @@ func (c *conclusion) allowForDeadlines() {
 	c.varies = float64(shorter) > strayShare*float64(len(c.used))
 }
 
-// allowForLateness takes a program that had to wait in most runs, and may have passed deadlines that it
-// would have slept to alone: alone it comes to each of them earlier, so that it takes up to what it took
-// by the clock.
+// allowForLateness raises the upper bounds to the wall time if most runs had to wait and may have passed deadlines to
+// which the program would have slept alone: alone it reaches each deadline earlier, so it takes no longer than that.
 func (c *conclusion) allowForLateness() {
 	if !c.mostlyLate() {
 		return
@@ -259,24 +257,23 @@ func (c *conclusion) allowForLateness() {
 	}
 }
 
-// readMore says that a run waited for a disk more often than is usual, which is no sleep.
+// readMore reports whether a run waited for a disk more often than a typical one; such a wait is no sleep.
 func (c *conclusion) readMore(r *Run) bool { return float64(r.MajorFaults) > c.reads }
 
-// strayShare of the runs may be out of the common, which moves no median by much: a wait
-// before the exec, which the kernel counts as the program's, makes a sleep look shorter.
+// strayShare is the share of the runs that may be unusual, which hardly moves a median. For example, a wait before the
+// exec, which the kernel counts as the program's, makes a sleep look shorter.
 const strayShare = 0.1
 
-// sleptAlike is which share of the longest sleep is no other deadline.
+// sleptAlike is the share of the longest sleep from which on a sleep counts as equally long.
 const sleptAlike = 0.9
 
-// ruleOutDeadline takes a program of one thread that sleeps. A sleep to a deadline is as
-// much shorter as the program was kept from its CPU before it. Sleeps that last the same in
-// all runs, however much they differ in that, do not depend on it: then nothing was made up
-// for, and all of the wait comes off. It has to sleep as often as it asks to, and to block as
-// often as it is known to: a deadline that had passed is neither. Two things keep the bounds
-// apart: a run whose end was seen late may have waited there, and not when it was woken; and
-// the CPU of a program that is alone is idle while it sleeps, and then takes a while to be
-// told, which no run beside others shows. A run that had to read from a disk keeps its bounds.
+// ruleOutDeadline lowers the upper bounds of a program of one thread whose sleeps have no deadline. A sleep to a
+// deadline is shorter by the time for which the program was kept from its CPU before it. If sleeps last equally long in
+// all runs although these waits differ, they do not depend on the waits, and all of the wait is subtracted. The program
+// has to sleep as often as it asks to, and to block as often as it is known to, since it does neither at a deadline
+// that has passed. Two uncertainties remain between the bounds: a run whose end was seen late may have waited then, and
+// not after a wake-up; and alone the CPU is idle during a sleep and takes a while to wake up, which no run beside
+// others shows. A run that had to read from a disk keeps its bounds.
 func (c *conclusion) ruleOutDeadline() {
 	var kept []float64
 	sleeps := 0
@@ -294,7 +291,7 @@ func (c *conclusion) ruleOutDeadline() {
 	if c.varies || sleeps == 0 {
 		return
 	}
-	// Any one of the sleeps may be one to a deadline, with its part of the waits before it.
+	// Any one of the sleeps may have a deadline, and lose its part of the waits before it.
 	explains := spread(kept) / float64(sleeps)
 	slept, kept := c.sleepsWithin(alikeShare * explains)
 	if len(slept) < fewestChosen {
@@ -316,9 +313,8 @@ func (c *conclusion) ruleOutDeadline() {
 	}
 }
 
-// sleepsWithin is the time for which the program slept in those runs of which that is known within
-// so much, which it is not where its end was seen late, and for how long it had been kept
-// waiting before.
+// sleepsWithin returns how long the program slept, and how long it had been kept from CPUs before, in the runs for
+// which the sleep is known within ns. It is not known that well if the end of a run was seen late.
 func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
 	for _, r := range c.used {
 		if t := r.traced; t.leaderWake.highNs-t.leaderWake.lowNs <= ns && !c.readMore(r) {
@@ -328,33 +324,32 @@ func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
 	return slept, kept
 }
 
-// alikeShare of what would shorten a sleep to a deadline is how much sleeps that don't
-// depend on it may differ: they end at the kernel's timers, and begin a little earlier or
-// later.
+// alikeShare is the limit up to which sleeps count as independent of the waits before them: how much they differ,
+// divided by how much deadlines would make them differ. Sleeps differ a little in any case, since they end at the
+// kernel's timers and begin a little earlier or later.
 const alikeShare = 0.1
 
-// spread is the range of values without the tenth at either end.
+// spread returns the distance between the 10th and the 90th percentile of values.
 func spread(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return stats.Quantile(sorted, 0.9) - stats.Quantile(sorted, 0.1)
 }
 
-// estimate joins the runs' bounds: whatever the runs' own times are, their median lies
-// between that of the lower bounds and that of the upper ones. Where these lie apart,
-// those runs count that had to wait least.
+// estimate joins the bounds of the runs: the median of the runs' true times lies between the median of the lower bounds
+// and the median of the upper ones. If the bounds of most runs lie far apart, it takes the runs that waited least.
 func (c *conclusion) estimate() {
 	chosen, moreNs := c.chosen()
 	e := c.hold(widened(c.join(chosen), moreNs))
-	c.Estimate = widened(e, c.disturbedMoreNs) // the runs left out may have taken longer by the clock, too
+	c.Estimate = widened(e, c.disturbedMoreNs) // after hold, since the runs left out may have longer wall times
 }
 
-// widened is the estimate whose interval also holds what is more by so much, or less.
+// widened returns the estimate with its interval extended by moreNs: upwards if it is positive, else downwards.
 func widened(e stats.Estimate, moreNs float64) stats.Estimate {
 	e.Lo, e.Hi = math.Max(0, e.Lo+math.Min(0, moreNs)), e.Hi+math.Max(0, moreNs)
 	return e
 }
 
-// join is the estimate from these runs.
+// join returns the estimate from the chosen runs.
 func (c *conclusion) join(chosen []int) stats.Estimate {
 	var low, high, middle, slack, slackUp []float64
 	for _, i := range chosen {
@@ -369,14 +364,14 @@ func (c *conclusion) join(chosen []int) stats.Estimate {
 	return e
 }
 
-// fewestChosen runs bound a median.
+// fewestChosen is the least number of runs that bound a median.
 const fewestChosen = 6
 
-// chosen are the runs that count for the estimate: all where most are known as well as asked
-// for, else the quarter that had to wait least, where the others may have taken as long. To choose
-// by the bounds themselves would choose one mode of a program that has several. With several
-// threads bounds may be tight by chance, in a run that went another way: there, too, all count. moreNs is what
-// [conclusion.moreCPU] says of the others.
+// chosen returns the indices of the runs for the estimate. These are all runs, unless most runs waited and are known
+// less well than the plan asks; then they are the quarter that waited least, if the others may have taken as long.
+// Choosing by the bounds themselves would prefer one mode of a program that has several. A program with several threads
+// may have tight bounds by chance, in a run that took another path, so all of its runs count. moreNs is the result of
+// [conclusion.moreCPU] for the other runs.
 func (c *conclusion) chosen() (runs []int, moreNs float64) {
 	order := make([]int, len(c.used))
 	c.widths = make([]float64, len(c.used))
@@ -398,8 +393,8 @@ func (c *conclusion) chosen() (runs []int, moreNs float64) {
 }
 
 // moreCPU returns how much more CPU time the other runs used than the chosen ones, by their medians; 0 if that may be
-// chance. A program that gives other processes work in some of its ways has runs of that way among the others: its
-// median run may be one of these.
+// chance. If a program gives work to other processes in some of its modes, the other runs include runs of these modes,
+// and its median run may be one of them.
 func (c *conclusion) moreCPU(chosen, others []int) (ns float64) {
 	used := func(which []int) stats.Estimate {
 		var all []float64
@@ -415,11 +410,11 @@ func (c *conclusion) moreCPU(chosen, others []int) (ns float64) {
 	return 0
 }
 
-// agreeShare is how far runs of the same program may lie apart that differ in how long they waited.
+// agreeShare is the largest relative difference between runs of the same program that waited for different times.
 const agreeShare = 0.1
 
-// agree tells whether nearly all of the other runs may have taken as long as the chosen ones, and
-// used as much CPU time, and the median of them as much as that of all.
+// agree reports whether nearly all of the other runs may have taken as long, and used as much CPU time, as the chosen
+// ones, and whether the median CPU time of the chosen runs is about that of all.
 func (c *conclusion) agree(chosen, others []int) bool {
 	least, most := math.Inf(1), 0.0
 	var cpus []float64

@@ -11,12 +11,11 @@ import (
 	"chronoscope/stats"
 )
 
-// loop is the program that competes with contended runs. It belongs to the same session as the program, so that
-// it takes half of the program's share also where the kernel groups processes by sessions (sched(7),
-// autogroup).
+// loop is the program that competes with contended runs. It belongs to the same session as the measured program, so
+// that it takes half of that program's share even if the kernel groups processes by sessions (sched(7), autogroup).
 var loop = process.Command{Path: "sh", Args: []string{"-c", "while :; do :; done"}, Untraced: true}
 
-// compete keeps n of the CPUs busy until stop is called, as far as the system lets it.
+// compete keeps n of the CPUs busy until stop is called, if the system allows it.
 func compete(cpus []int, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -36,26 +35,25 @@ func compete(cpus []int, n int) (stop func()) {
 	}
 }
 
-// contendedRun is a run beside loops of this command: its CPU time by the kernel's notes, and how long it
-// was kept from a CPU.
+// contendedRun is a run beside competing loops: its CPU time by the kernel's events, and the time for which it was kept
+// from a CPU.
 type contendedRun struct{ ranNs, waitedNs float64 }
 
-// contendedRuns are made: the loops may not all have begun in the first one. contendedShare of the time
-// that a command may take is what they may take at most, and contendedSlower how much longer each of
-// them takes than other runs.
+// contendedRuns is the number of runs beside loops: in the first one not all loops may have begun. contendedShare is
+// the largest share of a command's time limit that these runs may take. contendedSlower is the expected ratio of their
+// length to that of other runs.
 const contendedRuns, contendedShare, contendedSlower = 2, 0.25, 2.5
 
-// contend makes more runs of a program that had to wait for a CPU, beside loops that have it wait for
-// longer. They don't count. A program that works until some time uses less CPU time in them, however
-// it learns the time: by a file, or by an answer from outside. That such a run fails, or exceeds its
-// time-out, does not matter.
+// contend makes more runs of a program that had to wait for a CPU, beside loops that make it wait longer. These runs
+// don't count. A program that works until some time uses less CPU time in them, no matter how it learns the time, for
+// example from a file or from an answer from outside. It does not matter if such a run fails or exceeds its time-out.
 func (m *measurement) contend(ctx context.Context, s *series) error {
 	if m.compete == nil || !s.worthContending(m.plan) {
 		return nil
 	}
 	cpus := cpusOf(s.command, m.cpus)
 	defer m.compete(s.command.CPUs, cpus)()
-	// Loops take nearly all of the time of a program of a high niceness, or of the policy SCHED_IDLE.
+	// The loops take nearly all of the time from a program of a high niceness, or of the policy SCHED_IDLE.
 	limited, cancel := context.WithTimeout(ctx, time.Duration(contendedShare*float64(m.plan.MaxTime)))
 	defer cancel()
 	for range contendedRuns {
@@ -74,7 +72,8 @@ func (m *measurement) contend(ctx context.Context, s *series) error {
 	return nil
 }
 
-// worthContending tells whether what the program did may have depended on its waits.
+// worthContending reports whether the program's work may have depended on its waits, and contended runs fit into the
+// time.
 func (s *series) worthContending(plan Plan) bool {
 	waited, counted := 0, s.counted()
 	for i := range s.runs {
@@ -86,12 +85,13 @@ func (s *series) worthContending(plan Plan) bool {
 	return s.failure == nil && s.starved == nil && !s.several && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
 }
 
-// contendedLess and contendedMore of the CPU time that nine in ten of the other runs exceed, or stay
-// below, is less or more than the same work takes, if it differs by more than sameCPUNs.
+// contendedLess and contendedMore are the ratios of CPU time below and above which contended runs did less or more than
+// the same work: ratios to the quantiles exceeded and 1 - exceeded of the other runs. The difference also has to be
+// more than sameCPUNs.
 const contendedLess, contendedMore, exceeded = 0.9, 1.25, 0.1
 
-// workContended tells whether it used less CPU time beside the loops of this command than in nearly all
-// runs that count, or more.
+// workContended reports whether one of the contended runs used less CPU time than nearly all runs that count, or
+// whether all of them used more.
 func (c *conclusion) workContended() (less, more bool) {
 	if len(c.series.contended) == 0 {
 		return false, false
@@ -102,12 +102,12 @@ func (c *conclusion) workContended() (less, more bool) {
 	return least < math.Min(contendedLess*few, few-sameCPUNs), least > math.Max(contendedMore*many, many+sameCPUNs)
 }
 
-// clearlyLonger is how much longer than usual a contended run waits, at least, to tell what waiting does.
+// clearlyLonger is the least ratio of a contended run's wait to the usual wait at which it shows what waiting does.
 const clearlyLonger = 1.1
 
-// refutes tells whether the contended run that waited longest used less than half of the CPU time that
-// a slope of CPU time over waiting adds for its longer wait. Where the host's speed varies, waiting
-// follows CPU time: whoever computes for longer is preempted more often.
+// refutes reports whether the contended run that waited longest contradicts a slope of CPU time over waiting: it used
+// less than half of the CPU time that the slope adds for its longer wait. If the host's speed varies, waits follow CPU
+// time, and not the reverse, since a program that runs for longer is preempted more often.
 func (c *conclusion) refutes(slope float64, waits, ran []float64) bool {
 	if len(c.series.contended) == 0 {
 		return false

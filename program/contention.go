@@ -10,9 +10,9 @@ import (
 	"chronoscope/stats"
 )
 
-// allowForOutside lowers the lower bounds by the time for which others may have delayed something
-// outside the program that it waited for, such as a server on the same machine. If that is too much
-// for the interval, it changes nothing and returns that time, for the verdict.
+// allowForOutside lowers the lower bounds by the time for which others may have delayed something outside the program
+// for which it waited, such as a server on the same machine. If that time is too long for the interval, it changes
+// nothing and returns the time, for the verdict.
 func (c *conclusion) allowForOutside() (leftNs float64) {
 	most := c.delayedNs()
 	delay := func(r *Run) float64 { return math.Min(r.outsideNs, most) }
@@ -27,8 +27,8 @@ func (c *conclusion) allowForOutside() (leftNs float64) {
 	return 0
 }
 
-// judgeOutside lowers the verdict of a program that waits for something outside of it, if others may
-// have delayed that for longer than the interval allows for.
+// judgeOutside lowers the verdict if others may have delayed something outside the program, for which it waited, for
+// longer than the interval allows for.
 func (c *conclusion) judgeOutside() {
 	if !c.matters(c.outsideNs) {
 		return
@@ -41,9 +41,9 @@ func (c *conclusion) judgeOutside() {
 	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", stats.Duration(waited, 3), seen, c.remedy())
 }
 
-// delayedNs is by how much competition for CPUs may have delayed what is no part of the program,
-// in each run: a server on the same machine waits for a CPU no longer than threads are seen to,
-// and no longer than others run. It is infinite where neither is known.
+// delayedNs returns the longest time in each run by which competition for CPUs may have delayed what is outside the
+// program. A server on this machine waits for a CPU no longer than threads are seen to wait, and no longer than others
+// run. The result is infinite if neither is known.
 func (c *conclusion) delayedNs() float64 {
 	var all machine.Contention
 	for i := range c.Runs {
@@ -61,8 +61,8 @@ func (c *conclusion) delayedNs() float64 {
 	return most
 }
 
-// othersWaitedNs is the time for which other processes waited for a CPU during the run, and at most for
-// how long others had one; NaN where that is not known.
+// othersWaitedNs returns the time for which other processes waited for a CPU during the run, limited by the time for
+// which others had one; NaN if unknown.
 func (r *Run) othersWaitedNs() float64 {
 	if !r.Others.Known {
 		return math.NaN()
@@ -70,9 +70,9 @@ func (r *Run) othersWaitedNs() float64 {
 	return float64(min(r.Others.WaitNs, r.Others.CPUNs+r.BesideNs))
 }
 
-// outsideNs is the time for which threads had given up their CPUs for something other than a sleep, a
-// page fault with input, or the exit of another thread or process of the program: at most, in so
-// many sleeps and faults. Blocks too short to matter are left out.
+// outsideNs returns the longest time for which threads can have waited for something other than a sleep, a page fault
+// with input, or the exit of another thread or process of the program. Sleeps and faults account for at most
+// sleepsAndFaults blocks. Blocks too short to matter are left out.
 func outsideNs(events []process.Event, sleepsAndFaults int, wallNs float64) (ns float64) {
 	blocks := unjoined(events)
 	slices.Sort(blocks)
@@ -83,14 +83,14 @@ func outsideNs(events []process.Event, sleepsAndFaults int, wallNs float64) (ns 
 		}
 	}
 	blocks = blocks[short:]
-	for i := sleepsAndFaults; i < len(blocks); i++ { // which of them were the sleeps is not known
+	for i := sleepsAndFaults; i < len(blocks); i++ { // it is not known which blocks were the sleeps, so the shortest are taken for them
 		ns += blocks[i]
 	}
 	return ns
 }
 
-// unjoined are how long the blocks of a run lasted that did not end with an exit of the same
-// process, or with an exit or exec of one that it has started.
+// unjoined returns the lengths of the blocks of a run that did not end with an exit in the same process, or with an
+// exit or exec of a process that it started.
 func unjoined(events []process.Event) (lengths []float64) {
 	ends := endsOf(events)
 	began := map[int]float64{}
@@ -107,10 +107,10 @@ func unjoined(events []process.Event) (lengths []float64) {
 	return lengths
 }
 
-// ends are what threads of a program can wait for within it.
+// ends are the events within a program for which its threads can wait.
 type ends struct {
-	// awaited are when threads exited or became other programs, by the processes that can
-	// wait for that, in order of time; exits are those of each thread, by its number.
+	// awaited holds when threads exited or became other programs, in order of time, by the process that can wait
+	// for that. exits holds when each thread exited, by its number.
 	awaited map[int][]float64
 	exits   map[int]float64
 }
@@ -139,10 +139,9 @@ func endsOf(events []process.Event) ends {
 	return s
 }
 
-// within tells whether a block that began at from and ended with the switch e may have waited for
-// one of them. A thread wakes the one that joins it a little before its exit is noted, and so does
-// the end of what it writes; but where the thread itself exits
-// then, the others may do so because of it.
+// within reports whether a block that began at from and ended with the switch e may have been a wait for one of the
+// ends. A thread wakes the thread that joins it, or that reads its output, a little before its exit is noted. If the
+// blocked thread itself exits at that time, the later exits may be a consequence of that.
 func (s ends) within(e process.Event, from float64) bool {
 	to := float64(e.AtNs)
 	if !(s.exits[e.Thread]-to <= wakeLatencyNs) {

@@ -2,5 +2,5 @@
 
 package program
 
-// counting is not known here.
+// counting returns an unknown Counting on this system.
 func counting() Counting { return Counting{Unknown: true} }

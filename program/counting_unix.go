@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// counting finds how the kernel counts: time that is counted by a clock is no whole number
-// of milliseconds, as every tick is.
+// counting finds out how the kernel charges CPU time. A time that is neither a whole number of milliseconds nor of
+// ticks of 1/300 s was charged by a clock.
 func counting() Counting {
 	for begun := time.Now(); time.Since(begun) < 20*time.Millisecond; {
 		var u unix.Rusage

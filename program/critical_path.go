@@ -6,7 +6,7 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// wakes notes how far a thread that wakes another would have come alone.
+// wakes notes how far a thread that wakes another one would have come alone.
 func (w *way) wakes(c change) {
 	p := w.positions[c.line]
 	if p == nil {
@@ -17,18 +17,18 @@ func (w *way) wakes(c change) {
 	case p.running:
 		low, high = low.ran(math.Max(0, c.atNs-p.since)), high.ran(math.Max(0, c.atNs-p.since))
 	case since == 0:
-	case w.ended[c.line]: // it gives back its memory after its exit was noted
+	case w.ended[c.line]: // it frees its memory after the event of its exit
 		low, high = low.ran(c.wakes.tailNs), high.ran(c.wakes.tailNs)
-	default: // a switch of it was left out
+	default: // the kernel left out a switch of it
 		return
 	}
 	c.wakes.low, c.wakes.high, c.wakes.known, c.wakes.linked = low, high, true, !c.foreign || p.linked
 }
 
-// woken advances a thread that returns from a block of the given length, of which it is known how it ended.
+// woken advances a thread that returns from a block of length ns, if it is known how the block ended.
 func (w *way) woken(c change, p *position, ns float64) {
 	k := c.of().wake
-	told := c.atNs - math.Max(k.atNs, p.since) // that it may run, on an idle CPU
+	told := c.atNs - math.Max(k.atNs, p.since) // the time that an idle CPU took to run it
 	if k.linked {
 		usual := math.Min(told, w.schedule.latency.highNs)
 		if !c.foreign && !k.by.foreign && k.low.atNs > p.low.atNs && !(k.by.exitNs-k.atNs <= wakeLatencyNs) {
@@ -62,18 +62,18 @@ func (w *way) woken(c change, p *position, ns float64) {
 	switch moves := k.source == tracepoint.ByTimer && !c.foreign; {
 	case moves && w.timersMove, k.inKernel && k.by == nil:
 		p.high.atNs += ns
-	case ns <= w.passableNs && !c.foreign && k.source != tracepoint.ByTimer: // of a sleep little may be left, since it was late
+	case ns <= w.passableNs && !c.foreign && k.source != tracepoint.ByTimer: // the rest of a sleep may be short because it began late
 		w.passableNs -= ns
 		p.high.atNs += ns
-	default: // it may have come at a time that did not depend on when it was waited for
+	default: // it may have come at a time that did not depend on when the wait began
 		p.high = p.high.later(end)
 	}
 }
 
-// allowForOrder lowers the lower bounds of a program whose threads end one another's blocks, by how much
-// the paths that result differ between runs, beyond what the CPU time does. Of a path that has to be, the
-// length is the same in all runs. Which thread gets a lock first, or takes which job, depends on when
-// others kept them from CPUs: alone the path may then be shorter.
+// allowForOrder lowers the lower bounds of a program whose threads end one another's blocks. It subtracts how much more
+// the lengths of the resulting paths differ between runs than the CPU time does. The length of a path that is necessary
+// is the same in all runs. Which thread gets a lock or a job first depends on when others kept threads from CPUs; alone
+// the path may then be shorter.
 func (c *conclusion) allowForOrder() {
 	handed := c.typical(func(r *Run) float64 { return float64(r.traced.handed) })
 	if !(handed > 0) {

@@ -7,7 +7,7 @@ import (
 	"chronoscope/process"
 )
 
-// blocks are how often threads of the program gave up their CPUs.
+// blocks returns the number of times that threads of the program gave up their CPUs.
 func blocks(events []process.Event) (n int) {
 	for _, e := range events {
 		if e.Kind == process.Blocked && e.AtNs > 0 {
@@ -17,19 +17,18 @@ func blocks(events []process.Event) (n int) {
 	return n
 }
 
-// threaded tells whether a process of the program has several threads.
+// threaded reports whether a process of the program has several threads.
 func threaded(events []process.Event) bool {
 	return slices.ContainsFunc(events, func(e process.Event) bool { return e.Kind == process.Forked && e.Thread != e.Process })
 }
 
-// mostProbes are the runs at most whose system calls are looked at.
+// mostProbes is the largest number of runs whose system calls are looked at.
 const mostProbes = 2
 
-// probe takes what such a run tells: how often the program asks to wait until some time, and how
-// often it blocked for something else. Where it did both, or looked at clocks, there is another one,
-// and the fewer blocks count: what is read from a disk is waited for the first time only. Where somebody opened a
-// file that tells of waiting, and stops at all files would take too long, there is another one, too: in both, it is taken
-// for the program.
+// probe notes what a traced run shows: how often the program asks to wait until some time, and how often it blocks for
+// something else. A second probe follows if the program does both, if it reads clocks, or if some program opened a file
+// that tells of waits. The smaller number of blocks counts, since a read from a disk blocks only the first time. If
+// such a file was opened in both probes, and it is not known by which program, the measured one counts as the reader.
 func (s *series) probe(run *Run, blocks int) {
 	s.probes++
 	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.SleepSwitches))
@@ -52,15 +51,14 @@ func (s *series) probe(run *Run, blocks int) {
 	s.looksAtClock = s.looksAtClock || s.probed && told && len(s.alone) == 0
 }
 
-// A file takes leastOpenNs of system time at least to be opened, and openStopNs at most where the tracer stops
-// the program there. That may take mostStopsNs.
+// leastOpenNs is the least system time that it takes to open a file, openStopNs the longest time that a stop by the
+// tracer then takes, and mostStopsNs the longest total of these stops.
 const leastOpenNs, openStopNs, mostStopsNs = 1e3, 60e3, 3e9
 
-// opensStopNs is how long the program may at most stand still where its tracer stops it at each file that it opens.
+// opensStopNs returns the longest time that the program can stand still if its tracer stops it at each file it opens.
 func (r *Run) opensStopNs() float64 { return float64(r.SystemNs) / leastOpenNs * openStopNs }
 
-// waits are how often the program blocks, where it asks to wait until some time; 0 where it
-// does not.
+// waits returns how often the program blocks if it asks to wait until some time, and 0 if it does not ask.
 func (s *series) waits() int {
 	if s.timedWaits == 0 {
 		return 0
@@ -68,13 +66,12 @@ func (s *series) waits() int {
 	return s.timedWaits + s.otherWaits
 }
 
-// allowForDeadline takes a program that is known to wait so often, until some time or for
-// something else, and that blocked less often in this run, or for no time worth the name.
-// Then a wait until some time may have been over before it began, or nearly, for what
-// disturbed the run: alone the program would have slept. It would have come to each deadline
-// earlier, so that the run as it was bounds its time. Programs with several threads in a
-// process often ask for waits that never last, and have bounds that are wide as it is: for
-// them the verdict says it.
+// allowForDeadline sets late and unsleptNs of a run that may have passed a deadline. The program is known to block
+// waits times, until some time or for something else. If it blocked less often in this run, or hardly at all, a time
+// for which it wanted to wait may have passed before it began to wait, because the run was delayed. Alone the program
+// would have slept, and would have reached each deadline earlier, so that the wall time of this run bounds its time
+// alone. Programs with several threads in a process often ask for waits that never last, and have wide bounds anyway:
+// for these only the verdict allows for it.
 func (r *Run) allowForDeadline(waits, timedWaits, blocks int, threaded bool) {
 	if !r.noted || waits == 0 || r.BlockedNs > passable(r.traced.wallNs) && blocks >= waits || r.knownInTime(timedWaits) {
 		return
@@ -85,8 +82,8 @@ func (r *Run) allowForDeadline(waits, timedWaits, blocks int, threaded bool) {
 	r.late = r.waited()
 }
 
-// knownInTime tells whether it is known that no time had come before the program began to wait for it: timers
-// ended as many blocks as it asks for, or each of its calls was seen and gave up its CPU.
+// knownInTime reports whether the program certainly began each wait before its time had come: timers ended at least as
+// many blocks as it asks for waits, or each of its calls was seen and gave up its CPU.
 func (r *Run) knownInTime(timedWaits int) bool {
 	t := r.traced
 	if t.blocksKnown == 0 || t.blocksUnknown > 0 {
@@ -95,20 +92,20 @@ func (r *Run) knownInTime(timedWaits int) bool {
 	return len(t.timers) >= timedWaits || t.timedCalls >= timedWaits && t.timesPassed == 0
 }
 
-// passable is the part of a time that is too short to have absorbed a wait.
+// passable returns the part of a time that is too short to have absorbed a wait.
 func passable(ns float64) float64 { return math.Max(passableNs, passableShare*ns) }
 
-// waitedNs is the time for which others kept the program from CPUs.
+// waitedNs returns the time for which others kept the program from CPUs.
 func (r *Run) waitedNs() float64 {
 	waited := r.traced.deficientNs
-	if r.traced.threads <= 1 { // threads also wait for one another's CPUs
+	if r.traced.threads <= 1 { // several threads also wait for one another's CPUs
 		waited = math.Max(waited, known(r.RunqueueWaitNs))
 	}
 	return math.Min(waited, r.othersAtMostNs())
 }
 
-// waitedShare is the share of a run that its waits for a CPU have to exceed to matter: less changes
-// the time of a program that looks at the clock by less than that.
+// waitedShare is the share of a run above which its waits for a CPU matter. Waits change the time of a program that
+// looks at the clock by no more than their length.
 const waitedShare = 0.01
 
 // waited reports whether the run waited for a CPU for long enough to matter.
@@ -116,13 +113,13 @@ func (r *Run) waited() bool {
 	return r.waitedNs() > math.Max(passableNs, waitedShare*float64(r.WallNs))
 }
 
-// mostlyWaited tells whether most runs that count had to wait.
+// mostlyWaited reports whether most runs that count waited for a CPU.
 func (c *conclusion) mostlyWaited() bool { return c.most((*Run).waited) }
 
-// mostlyLate tells whether most runs that count may have passed a deadline.
+// mostlyLate reports whether most runs that count may have passed a deadline.
 func (c *conclusion) mostlyLate() bool { return c.most(func(r *Run) bool { return r.late }) }
 
-// most tells whether something is true of most runs that count.
+// most reports whether something is true of most runs that count.
 func (c *conclusion) most(is func(*Run) bool) bool {
 	n := 0
 	for _, r := range c.used {

@@ -1,67 +1,52 @@
-// Package program says how long a program takes, on a machine that has other things to
-// do: the time that it would take if it had the machine to itself, with an interval,
-// next to what it took.
+// Package program finds the time alone of a program: how long it takes if no other program wants a CPU. It runs the
+// program on a machine that may be busy, and returns an interval beside the wall time.
 //
-// A program's time is from exec to exit: from when the kernel has put the program in the
-// place of the process that started it, to when its first process has ended and given
-// back its memory. Forking and looking up the file belong to who starts it, and so does
-// waiting for its end.
+// The wall time is from exec to exit. It begins when the kernel has put the program in the place of the process that
+// started it, and ends when the program's first process has exited and given back its memory. It does not include
+// the fork, the search for the file, and the caller's wait for the end.
 //
-// Of each run the kernel tells when which thread had a CPU, lost it, and gave it up
-// ([process.Event]). From that follow bounds of the time without the others:
+// The kernel notes when each thread gets a CPU, loses it, and gives it up ([process.Event]). These events bound the
+// time alone of each run:
 //
-//   - Time in which the program could have run and did not may all have delayed the end.
-//     Without it, the time is at its least.
-//   - After a wait the program may have slept to a deadline that did not move, which
-//     then absorbed the wait. Only where nothing came between a wait and the end did it
-//     delay the end for certain. Without those waits, the time is at its most.
+//   - The lower bound assumes that all time in which the program could have run and did not delayed its end.
+//   - The upper bound assumes that the program may have slept to a deadline after a wait for a CPU, so that the wait
+//     did not delay the end. A wait certainly delayed the end only if nothing came between both.
 //
-// A thread that never blocks has both bounds in one place, its time on the CPU. Where
-// processes are started and waited for, the way from the end back to the start leads
-// through them. What others than the program do for it, such as servers and disks, is
-// taken as it was; where programs competed for the CPUs meanwhile, the result is suspect.
+// Both bounds of a thread that never blocks are its time on the CPU. If the program starts processes and waits for
+// them, its critical path leads through them. What servers and disks do for the program counts with the time that it
+// took; the result is suspect if programs competed for the CPUs meanwhile.
 //
-// Among threads that wait for one another, switches don't tell who woke whom. At the least,
-// a thread's blocks are therefore without all time in which some thread of the program was
-// kept from a CPU, or may have been; at the most, they were as long as they were seen. On a
-// busy machine these lie far apart. A niceness of -20 ([Setting]), for those who may ask for
-// it, leaves little to be taken off in the first place, where the kernel does not share the
-// CPUs among sessions first (autogroups, sched(7)).
+// The events do not tell which thread woke which. Between threads that wait for one another, the lower bound
+// therefore subtracts from a thread's blocks all time in which any thread of the program was, or may have been, kept
+// from a CPU, and the upper bound subtracts nothing. On a busy machine these bounds lie far apart. For root the
+// kernel's tracepoints tell who woke whom, and how long each woken thread waited for a CPU ([Method] CriticalPath). A
+// niceness of -20 ([Setting]) avoids most waits, unless the kernel first shares the CPUs among sessions (autogroups,
+// sched(7)).
 //
-// A program that would have slept to a deadline, and finds it passed in each of its runs,
-// shows the switches of one that never sleeps. In the first run or two, which are traced, it is
-// therefore noted whether it asks to wait until some time ([process.Run.TimedWaits]), and how
-// often it blocked for something else, so that an answer that it waited for is not taken for
-// that sleep. A program that does, had to wait for a CPU, and blocked less often than that or
-// not at all, may have been late: then the time that the run took is the only upper bound, and
-// the verdict says why. On a calmer machine, or with such a niceness, its sleep shows.
-// Programs may also look at a clock themselves, or at how often they were preempted, and do less when
-// they are late, or ask for no sleep at all. What they see in the same runs does not show what they
-// waited ([process.Command.NoteClocks]): where
-// a program that had to wait works more there than in other runs, or where its CPU time falls as its
-// waiting rises, the result is suspect. So it is where nothing is known of this, since tracing is
-// forbidden, or since a program makes more such calls than are worth a stop each.
+// A program that finds its deadline passed in each run has the same events as one that never sleeps. The first one
+// or two runs are therefore traced: they show whether the program asks to wait until some time
+// ([process.Run.TimedWaits]), how often it blocks for something else, and what it does if its clocks do not show its
+// waits ([process.Command.NoteClocks]). If the program may have been late, the wall time is the only upper bound, and
+// the verdict says why. The result of a program that had to wait for a CPU is also suspect if the program works more in
+// the traced runs, or if its CPU time changes with its waits; and if this is not known, because tracing is forbidden or
+// would need too many stops.
 //
-// To root the kernel's tracepoints tell who woke whom ([Method] CriticalPath): a block then moves with the
-// thread that ended it, of the program or of a server that it called, and it is known how long each thread
-// that was woken waited for a CPU.
+// Others delay a run by no more than the CPU time that they used, or the time for which they and the program waited
+// for a CPU ([process.Others]). On a calm machine both bounds are therefore close to the wall time. If other programs
+// come and go, the result may rest on the runs alone that they can hardly have delayed: there have to be 20 of these,
+// and the other runs have to be compatible with them.
 //
-// No run is delayed by more than other processes ran meanwhile ([process.Others]), or waited for a CPU:
-// on a calm machine both bounds are the time by the clock. Where others come and go, the runs count in which
-// nobody can have delayed the program by more than matters: if there are 20, and most of the others may
-// have taken as long.
+// docs/programs.md describes all of this in detail.
 //
-// [Here] says what has to be known of this machine, and [Measure] measures one program or
-// several in turn:
+// [Here] finds out what has to be known of this machine, and [Measure] measures programs in turn:
 //
 //	setting, release, err := program.Here(ctx, program.Setting{})
 //	defer release()
 //	commands := []program.Command{{Name: "sort", Command: process.Command{Path: "sort", Args: []string{"words"}}}}
 //	results, err := program.Measure(ctx, commands, program.DefaultPlan, setting, nil)
 //
-// [Compare] says which is faster, [Once] makes a single run, and [Attach] watches a process
-// that runs already.
+// [Compare] tells which of two programs is faster, [Once] makes a single run, and [Attach] watches a running process.
 //
-// The experimental protocol of Bryant 2003 (section 9.6) chooses between interval
-// counting ([IntervalCounting]) and cycle-grade time.
+// The experimental protocol of Bryant 2003 (section 9.6) chooses between interval counting ([IntervalCounting]) and
+// cycle-grade time.
 package program

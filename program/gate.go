@@ -6,15 +6,15 @@ import (
 	"chronoscope/stats"
 )
 
-// Gated is what a measurement goes on for when each command is known well enough: the gate's limits for
-// pairs of commands, each given by the indices of both.
+// Gated makes a measurement go on after each command is known precisely enough, until comparisons with limits are
+// settled. It holds the gate's limits, and the pairs of commands to compare, each by the indices of both.
 type Gated struct {
 	stats.Gate
 	Pairs [][2]int
 }
 
-// openCommands tells for each command whether some comparison of it is to have more runs. A comparison
-// ends with the first of its commands that can't be run more often.
+// openCommands reports for each command whether a comparison of it needs more runs. A comparison ends as soon as one of
+// its commands can't be run any more.
 func (m *measurement) openCommands() []bool {
 	gated, open := m.plan.Gated, make([]bool, len(m.all))
 	results := make([]*Result, len(m.all))
@@ -39,8 +39,8 @@ func (m *measurement) openCommands() []bool {
 	return open
 }
 
-// settled reports whether the comparison needs no more runs: its last look showed the side of the limit, or
-// an interval as narrow as asked. A metric that the runs lack is not waited for.
+// settled reports whether the comparison needs no more runs: by its last look it is known on which side of the limit
+// the ratio is, or the interval is as narrow as asked. A metric that the runs lack needs no more runs either.
 func (c *Comparison) settled(gate stats.Gate, times int, precision float64) bool {
 	limit, looks := gate.LimitOf(c.Metric), gate.LooksFor(times)
 	if math.IsNaN(limit) || c.Metric != "" && c.pairs.Len() < fewestChosen {
@@ -84,8 +84,8 @@ func Judge(all []Comparison, gate stats.Gate) (judged []stats.Pair) {
 	return judged
 }
 
-// beyond is the chance of what was measured, in this comparison alone, if the ratio is within the limit;
-// NaN without a limit.
+// beyond returns the P value, of this comparison alone, of the hypothesis that the ratio is within the limit; NaN
+// without a limit.
 func (c *Comparison) beyond(looks stats.Looks, limit float64) float64 {
 	switch {
 	case math.IsNaN(limit):

@@ -8,13 +8,13 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// interval is a time between two moments.
+// interval is the time between two moments.
 type interval struct{ from, to float64 }
 
-// heldUpNs bounds the time for which others can have delayed a program that took wallNs: a thread could have run and did
-// not, while another program had a CPU. That thread may be another program's, since the program may wait for it.
-// workedNs is the time for which those had CPUs that are known to work for the program. all are the wake-ups in order
-// of time.
+// heldUpNs bounds the time for which others can have delayed a program that took wallNs: in that time a thread could
+// have run and did not, while another program had a CPU. That thread may belong to another program, since the program
+// may wait for it. workedNs is the time for which threads of other programs that are known to work for the program had
+// CPUs. all are the wake-ups in order of time.
 func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, workedNs float64) {
 	watching := e.watching()
 	waits := w.waitsOfOthers(e, all, watching)
@@ -23,7 +23,7 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 			switch {
 			case x.state == kept:
 				waits = append(waits, interval{x.from, x.to})
-			case x.state == blocked && x.wake == nil: // who ended it is not known, nor when
+			case x.state == blocked && x.wake == nil: // who ended it, and when, is not known
 				waits = append(waits, interval{w.busySince(x), x.to})
 			}
 		}
@@ -50,14 +50,13 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 	}
 	whole := []interval{{0, wallNs}}
 	ns, workedNs = sumNs(overlap(overlap(union(waits), union(others)), whole)), sumNs(overlap(union(worked), whole))
-	// The program may go on while another works for it, which may also work for others then.
+	// A thread that may work for the program while the program goes on may also work for others in that time.
 	return ns + sumNs(overlap(union(mayHaveWorked), whole)), workedNs
 }
 
-// workers returns the threads of other programs that work for the program: they woke its threads, or were woken by
-// them, directly or through one another; or with possible, they were woken by the network, of which it is not known who
-// sent what came. The threads of this process that watch the program
-// are woken for that.
+// workers returns the threads of other programs that work for the program: they woke its threads or were woken by them,
+// directly or through others. With possible, it adds threads that the network woke, since the sender of what came is
+// not known, and those woken by these. Threads of this process that are only woken to watch the program are left out.
 func (w *wakeups) workers(all []waking, watching map[int32]bool, possible bool) map[int32]bool {
 	workers := map[int32]bool{}
 	for id := range w.foreign {
@@ -89,9 +88,9 @@ func (e wakeupEvents) watching() map[int32]bool {
 	return all
 }
 
-// waitsOfOthers returns when threads of other programs could have run and had no CPU. The program does not wait for one
-// that neither woke a thread nor was woken, such as an endless loop, and not for this process, which waits for it,
-// unless that wakes its threads, such as where it reads what they write.
+// waitsOfOthers returns when threads of other programs could have run and had no CPU. It leaves out threads that the
+// program does not wait for: those that neither woke a thread nor were woken, such as an endless loop, and those of
+// this process, which waits for the program, unless they wake its threads, for example by reading its output.
 func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking, watching map[int32]bool) (waits []interval) {
 	starts, ready, active := map[int32][]float64{}, map[int32][]float64{}, map[int32]bool{}
 	for _, k := range all {
@@ -118,7 +117,7 @@ func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking, watching map[int32
 			if !w.hasTurn(id, k.atNs) {
 				ready[id] = append(ready[id], k.atNs)
 			} else if i, _ := slices.BinarySearchFunc(left, k.atNs, byLeaving); i < len(left) && left[i].atNs <= k.atNs+earlyNs {
-				ready[id] = append(ready[id], left[i].atNs) // woken while it gave up its CPU
+				ready[id] = append(ready[id], left[i].atNs) // woken as it gave up its CPU
 			}
 		}
 	}
@@ -149,7 +148,7 @@ func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking, watching map[int32
 
 func byLeaving(x leaving, ns float64) int { return cmp.Compare(x.atNs, ns) }
 
-// hasTurn tells whether a thread had a CPU at a time.
+// hasTurn reports whether a thread had a CPU at a time.
 func (w *wakeups) hasTurn(id int32, ns float64) bool {
 	for cpu := range w.turns {
 		if t, ok := w.turnBefore(cpu, ns); ok && t.thread == id {
@@ -159,7 +158,7 @@ func (w *wakeups) hasTurn(id int32, ns float64) bool {
 	return false
 }
 
-// busySince returns the time from which on, within a block, the CPU that the thread got at its end was not idle.
+// busySince returns the time, within a block, since which the CPU that the thread got at the block's end was not idle.
 func (w *wakeups) busySince(x span) float64 {
 	turns := w.turns[int32(x.next)]
 	i, _ := slices.BinarySearchFunc(turns, x.to, func(t turn, ns float64) int { return cmp.Compare(t.atNs, ns) })
@@ -170,7 +169,7 @@ func (w *wakeups) busySince(x span) float64 {
 	return since
 }
 
-// union joins intervals that overlap. It returns separate intervals in order.
+// union merges intervals that overlap. It returns separate intervals in order.
 func union(all []interval) (merged []interval) {
 	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	for _, x := range all {
@@ -183,7 +182,7 @@ func union(all []interval) (merged []interval) {
 	return merged
 }
 
-// overlap returns the times that are in both. Each holds separate intervals in order.
+// overlap returns the times that are in both a and b. Each has to hold separate intervals in order.
 func overlap(a, b []interval) (both []interval) {
 	for len(a) > 0 && len(b) > 0 {
 		if x := (interval{math.Max(a[0].from, b[0].from), math.Min(a[0].to, b[0].to)}); x.to > x.from {
@@ -198,7 +197,7 @@ func overlap(a, b []interval) (both []interval) {
 	return both
 }
 
-// sumNs returns the length of all intervals together.
+// sumNs returns the total length of the intervals.
 func sumNs(all []interval) (ns float64) {
 	for _, x := range all {
 		ns += x.to - x.from

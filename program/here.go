@@ -11,12 +11,12 @@ import (
 	"chronoscope/machine"
 )
 
-// calibration is how long the processor's counter is calibrated.
+// calibration is the time for which the processor's counter is calibrated.
 const calibration = 20 * time.Millisecond
 
-// Here completes a setting, in some 50 ms: it calibrates the processor's counter, by which
-// interrupts are watched, and finds out how the kernel counts CPU time. What is not available stays
-// empty. release closes what was opened. The error is that of ctx.
+// Here completes a setting, in some 50 ms: it calibrates the processor's counter, which is used to watch interrupts,
+// and finds out how the kernel counts CPU time. What is not available stays empty. release closes what Here opened. The
+// error is that of ctx.
 func Here(ctx context.Context, given Setting) (setting Setting, release func(), err error) {
 	setting, release = given, func() {}
 	if setting.Root == nil {

@@ -12,7 +12,7 @@ import (
 	"chronoscope/stats"
 )
 
-// judge says how far the figure can be trusted.
+// judge sets the verdict on the estimate.
 func (c *conclusion) judge() {
 	if c.Failure != nil {
 		c.Lower(stats.Unusable, "it failed: %s: %s", *howFailed(c.Failure), afterFailure())
@@ -56,13 +56,13 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Unusable, "its runs differ too much: from %s: see whether its input or caches change between runs (%s, %s)", c.Estimate.Range(), remedy.Of(remedy.Warmup), remedy.Of(remedy.Prepare))
 	case width > math.Max(stats.WideShare, c.plan.Precision):
 		c.Lower(stats.Suspect, "± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.narrower())
-	case width > c.plan.Precision: // less than what was asked for, and no less true
+	case width > c.plan.Precision: // less precise than asked for, but no less true
 		c.Explanation += fmt.Sprintf("; ± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.narrower())
 	}
 }
 
-// RefuseZero takes back an estimate of no time, and tells whether it did. Every program takes some
-// time: where all of it may have been waits for others, it is not known.
+// RefuseZero makes an estimate of 0 or less unknown, and reports whether it did. Every program takes some time: if all
+// of the time may have been waits for others, the time alone is not known.
 func (r *Result) RefuseZero() bool {
 	if !(r.Estimate.Value <= 0) {
 		return false
@@ -74,7 +74,7 @@ func (r *Result) RefuseZero() bool {
 	return true
 }
 
-// narrower is what narrows an interval: more runs, by the limit that ended them, or less noise.
+// narrower says what narrows the interval: more runs, by raising the limit that ended them, or less noise.
 func (c *conclusion) narrower() string {
 	if len(c.used) >= c.plan.MaxRuns {
 		return "give more " + remedy.Of(c.plan.runs()) + ", or use a calmer machine"
@@ -82,7 +82,7 @@ func (c *conclusion) narrower() string {
 	return "give more " + remedy.Of(remedy.MaxTime) + ", or use a calmer machine"
 }
 
-// moreRuns is how to get enough of them: the first one is traced, and does not count.
+// moreRuns says how to get enough runs. The first run is traced and does not count.
 func (c *conclusion) moreRuns() string {
 	if c.plan.MaxRuns < fewestChosen {
 		return "allow more with " + remedy.Of(c.plan.runs())
@@ -93,12 +93,12 @@ func (c *conclusion) moreRuns() string {
 	}
 	needed := time.Duration(math.Ceil(float64(fewestChosen+1)*spentNs/float64(time.Minute))) * time.Minute
 	if time.Duration(float64(fewestChosen+1)*spentNs) <= c.plan.MaxTime {
-		return "allow more with " + remedy.Of(remedy.MaxTime) // its runs were rejected, or it was interrupted
+		return "allow more with " + remedy.Of(remedy.MaxTime) // its runs were rejected, or the measurement was interrupted
 	}
 	return "give them their time, " + remedy.Of(remedy.MaxTime, needed)
 }
 
-// remedy is what keeps others from delaying the program.
+// remedy says what keeps others from delaying the program.
 func (c *conclusion) remedy() string {
 	help := fmt.Sprintf("a calmer machine, a CPU of its own (%s), or, where kernel.sched_autogroup_enabled is 0, root's niceness of -20", remedy.Of(remedy.CPUs))
 	if c.niceness() < 0 {
@@ -110,7 +110,7 @@ func (c *conclusion) remedy() string {
 	return help
 }
 
-// judgeSources lowers the verdict for what the kernel did not tell, and for what it tells of quotas.
+// judgeSources lowers the verdict for what the kernel did not tell, and for CPU quotas that were used up.
 func (c *conclusion) judgeSources() {
 	if !c.Noise.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
@@ -151,10 +151,10 @@ func (c *conclusion) judgeSources() {
 	}
 }
 
-// judgeWaits lowers the verdict where waiting for a CPU may have changed what the program did:
-// alone it would have slept, or computed for longer.
+// judgeWaits lowers the verdict if waits for a CPU may have changed what the program did: alone it would have slept, or
+// computed for longer.
 func (c *conclusion) judgeWaits() {
-	if c.mostlyLate() && c.Method == Bounds && !c.bounded { // otherwise what it may have slept is in the interval
+	if c.mostlyLate() && c.Method == Bounds && !c.bounded { // otherwise the interval includes what it may have slept
 		c.Lower(stats.Suspect, "it asks to sleep until some time, and had to wait for a CPU in most runs: a deadline may have passed that it would have slept to alone, so that it may take longer than its runs show: %s tells", c.remedy())
 	}
 	if c.varies {
@@ -181,14 +181,13 @@ func (c *conclusion) judgeWaits() {
 	}
 }
 
-// matters reports whether this time may change the estimate by more than the precision that was
-// asked for.
+// matters reports whether this time may change the estimate by more than the precision asked for.
 func (c *conclusion) matters(ns float64) bool {
 	return ns > math.Min(c.plan.Precision, stats.WideShare)*c.Estimate.Value
 }
 
-// judgeWork lowers the verdict where the program did less or more work because it waited, however it
-// knew that: by a clock, by a file of /proc, or by what others told it.
+// judgeWork lowers the verdict if the program did less or more work because it waited. It may have known of the wait
+// from a clock, from a file of /proc, or from other programs.
 func (c *conclusion) judgeWork() {
 	less, more := c.workFollowsWaits()
 	lessContended, moreContended := c.workContended()
@@ -200,13 +199,14 @@ func (c *conclusion) judgeWork() {
 	}
 }
 
-// clearlyLess and clearlyMore CPU time, as a share of the result, is no accident of waiting: what others
-// leave in the caches makes work last longer.
+// clearlyLess and clearlyMore are the least decrease and increase of CPU time with waiting, as shares of the result,
+// that count as less and more work. Waiting itself makes work take longer, since others displace its data in the
+// caches.
 const clearlyLess, clearlyMore = 0.03, 0.15
 
-// workFollowsWaits tells whether CPU time falls or rises with waiting (Theil and Sen), by so much that it
-// matters for a program that does not wait: by the kernel's notes, since its accounts also hold
-// what was before the exec and after the exit.
+// workFollowsWaits reports whether CPU time falls or rises with waiting (Theil and Sen), by enough to change
+// the time alone clearly. CPU time is that of the kernel's events, since its accounts also hold what was before the
+// exec and after the exit.
 func (c *conclusion) workFollowsWaits() (less, more bool) {
 	waits := c.each(func(r *Run) float64 { return r.traced.deficientNs })
 	ran := c.each(func(r *Run) float64 { return r.traced.ranNs })
@@ -219,18 +219,18 @@ func (c *conclusion) workFollowsWaits() (less, more bool) {
 	return by.Hi < 0 && by.Value < -clearlyLess, more
 }
 
-// hardlySpun is the largest ratio between the spinning possible in the runs with little of it and in
-// a typical run at which the effect of spinning on CPU time can be estimated.
+// hardlySpun is the largest ratio of the 10th percentile of possible spinning in a run to its median at which the
+// effect of spinning on CPU time can be estimated.
 const hardlySpun = 0.25
 
-// allowForSpinning raises lower bounds that were lowered because threads may have spun while others
-// of the program were kept from a CPU. Spinning takes CPU time: its share of the possible spinning
-// time is at most the slope of the CPU time over that time.
+// allowForSpinning raises lower bounds that were lowered because threads may have spun while others of the program were
+// kept from a CPU. Spinning takes CPU time: the share of the possible spinning time in which threads did spin is at
+// most the slope of the CPU time over the possible spinning time.
 func (c *conclusion) allowForSpinning() {
 	c.spins = 1
 	spun := slices.Sorted(slices.Values(c.each((*Run).mayHaveSpunNs)))
 	if !(stats.Quantile(spun, 0.1) <= hardlySpun*stats.Median(spun)) {
-		return // what threads always spin shows in no difference
+		return // spinning that is the same in all runs shows in no difference
 	}
 	line, err := stats.TheilSen(c.each((*Run).mayHaveSpunNs), c.each(func(r *Run) float64 { return r.traced.ranNs }))
 	if err == nil && line.Slope.Hi < 1 {
@@ -241,7 +241,7 @@ func (c *conclusion) allowForSpinning() {
 	}
 }
 
-// mayHaveSpun is in how many runs threads may have spun for longer than their bounds allow for.
+// mayHaveSpun returns the number of runs in which threads may have spun for longer than their bounds allow for.
 func (c *conclusion) mayHaveSpun() (n int) {
 	for _, r := range c.used {
 		if r.noted && c.spins*r.mayHaveSpunNs() > stats.WideShare*r.traced.wallNs {
@@ -258,7 +258,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// unknownWait says what is missing from the kernel's accounts, too.
+// unknownWait says if the run-queue wait is missing from the kernel's accounts, too.
 func (c *conclusion) unknownWait() string {
 	for _, r := range c.used {
 		if r.WaitOf == process.NoThread {
@@ -268,10 +268,11 @@ func (c *conclusion) unknownWait() string {
 	return ""
 }
 
-// Outliers are at least this many scaled deviations, and this share, away from the median.
+// outlierDeviations, in scaled median absolute deviations, and outlierShare, of the median, are the least distances of
+// an outlier from the median.
 const outlierDeviations, outlierShare = 5, 0.05
 
-// outliers are the runs apart from the others, with what is known of why.
+// outliers returns the runs that are apart from the others, with the known causes.
 func (c *conclusion) outliers() (all []Outlier) {
 	times := c.each((*Run).TimeNs)
 	middle, spread := stats.Median(times), madScale*stats.MAD(times)
@@ -286,7 +287,7 @@ func (c *conclusion) outliers() (all []Outlier) {
 	return all
 }
 
-// causes are what sets a run apart.
+// causes returns what is known to set a run apart.
 func (c *conclusion) causes(i int) []string {
 	all := []string{}
 	r := &c.Runs[i]

@@ -6,9 +6,8 @@ import (
 	"chronoscope/stats"
 )
 
-// undisturbed says that in this run, on the given number of CPUs, nothing of the program had to wait for one,
-// or no thread of the whole machine had to, but for moments: alone it takes no longer than it
-// took here.
+// undisturbed reports whether others can hardly have delayed this run on the given number of CPUs: no thread of the
+// program, or no thread of the whole machine, waited for a CPU for long. Alone it takes no longer than it took then.
 func (r *Run) undisturbed(cpus int) bool {
 	t := r.traced
 	passable := math.Max(passableNs, passableShare*float64(r.WallNs))
@@ -16,8 +15,8 @@ func (r *Run) undisturbed(cpus int) bool {
 	return known && t.deficientNs+t.wake().highNs <= passable || r.othersAtMostNs() <= passable || r.Contention.WaitedAtMostNs(cpus) <= passable
 }
 
-// mostNs is what the program takes alone at most, by the clock: no run takes longer alone than
-// it took, and those that were undisturbed show what a usual one takes.
+// mostNs returns an upper bound of the time alone by the wall times. No run takes longer alone than it took, and
+// undisturbed runs show what a typical run takes.
 func (c *conclusion) mostNs() float64 {
 	most := c.Wall.Hi
 	var walls []float64
@@ -26,35 +25,35 @@ func (c *conclusion) mostNs() float64 {
 			walls = append(walls, float64(r.WallNs))
 		}
 	}
-	if len(walls) >= fewestChosen { // of fewer, each may be a fast one
+	if len(walls) >= fewestChosen { // fewer runs may all be fast ones
 		most = math.Min(most, median(walls).Hi)
 	}
 	return most
 }
 
-// leastNs is what the program takes alone at least: its CPU time over its CPUs, less what it did
-// because it was late.
+// leastNs returns the least time that the program takes alone: its CPU time divided by the number of its CPUs, less
+// what it did because it was late.
 func (c *conclusion) leastNs() float64 {
 	return median(c.each(func(r *Run) float64 { return r.surelyNs })).Lo - c.addedNs()
 }
 
-// hold keeps an estimate from the chosen runs within what is certain of all. Runs that are
-// chosen for their narrow bounds may be those that waited for something, and so lie above what
-// the others took by the clock: then all count, and the verdict says it.
+// hold limits an estimate from the chosen runs to what is certain from all runs. Runs that are chosen for their narrow
+// bounds may be those that waited for something, and so lie above the wall time of the others: then all runs count, and
+// the verdict says so.
 func (c *conclusion) hold(e stats.Estimate) stats.Estimate {
 	most := c.mostNs()
 	if c.aboveClock = e.Lo > most; c.aboveClock {
 		e = c.join(c.allUsed())
 		e.Lo = math.Min(e.Lo, most)
 	}
-	e.Lo = math.Min(e.Lo, c.Wall.Value) // the median of the runs, as of what bounds them
+	e.Lo = math.Min(e.Lo, c.Wall.Value) // the median of the runs is no greater than the median wall time
 	e.Hi = math.Max(e.Lo, math.Min(e.Hi, c.Wall.Hi))
 	e.Lo = math.Min(e.Hi, math.Max(e.Lo, c.leastNs()))
 	e.Value = math.Max(e.Lo, min(e.Value, e.Hi, c.Wall.Value))
 	return e
 }
 
-// allUsed are the runs that count.
+// allUsed returns the indices of all runs that count.
 func (c *conclusion) allUsed() []int {
 	all := make([]int, len(c.used))
 	for i := range all {

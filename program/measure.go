@@ -16,24 +16,24 @@ import (
 	"chronoscope/stats"
 )
 
-// Progress is how far a measurement is.
+// Progress tells how far a measurement is.
 type Progress struct {
-	// Share is how much of all that is to be done is done, 0 to 1.
+	// Share is the share of the measurement that is done, 0 to 1.
 	Share float64
-	// Command is which of the commands was run last, Runs how often it was.
+	// Command is the index of the command that was run last, Runs the number of its runs.
 	Command, Runs int
-	// Estimate is what is known of it so far, with NaN for what is not.
+	// Estimate is the estimate of that command so far, with NaN for unknown values.
 	Estimate stats.Estimate
 }
 
-// FailedError says that a command, or what prepares or concludes it, did not end well.
+// FailedError says that a command failed, or its preparation or conclusion.
 type FailedError struct {
 	Name string // of the command
 	What string // theCommand, "its preparation" ...
 	Err  error
 }
 
-// theCommand is what failed where nothing beside it did.
+// theCommand is the value of What if the command itself failed.
 const theCommand = "the command"
 
 // Error says what failed, and what would help.
@@ -49,18 +49,18 @@ func afterFailure() string {
 	return fmt.Sprintf("look at its output (%s), or go on with %s", remedy.Of(remedy.Output), remedy.Of(remedy.IgnoreFailure))
 }
 
-// Unwrap is how it ended.
+// Unwrap returns the error with which it ended.
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// errTimeout says that a run took longer than it may.
+// errTimeout says that a run exceeded its time-out.
 var errTimeout = errors.New("it took longer than its time-out, and was ended")
 
-// Measure runs the commands in turn, in random order, until each is known as well as the
-// plan asks for. A command that fails is out, unless the plan ignores that; the others go
-// on. When ctx ends, its error comes with what was measured until then. progress may be
-// nil. The other errors are of the plan.
+// Measure runs the commands in turn, in random order, until each time is known as precisely as the plan asks. A command
+// that fails is not run again, unless the plan ignores the failure; the others go on. When ctx ends, Measure returns
+// its error with what was measured until then. The other errors say what is wrong with the plan or with a command.
+// progress may be nil.
 //
-// Until it returns, Go code of this process runs on one CPU at a time (see [process.NewLauncher]).
+// Until Measure returns, Go code of this process runs on one CPU at a time (see [process.NewLauncher]).
 func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting, progress func(Progress)) ([]*Result, error) {
 	if err := plan.Check(); err != nil {
 		return nil, err
@@ -91,10 +91,10 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	return results, err
 }
 
-// mostGarbageBytes is how much may be left to be collected between runs.
+// mostGarbageBytes is the amount of garbage from which on it is collected between runs.
 const mostGarbageBytes = 32 << 20
 
-// series is what was measured of one command.
+// series holds what was measured of one command.
 type series struct {
 	command Command
 	runs    []Run
@@ -104,48 +104,47 @@ type series struct {
 	starved *StarvedError
 	spentNs float64
 	done    bool
-	// warm counts runs that don't count. The first runs of all are probes, which are traced:
-	// they tell of memory, threads and waits. untraceable says that it failed where it was
-	// traced, and not where it was not.
+	// warm is the number of runs to warm up so far. probes is the number of probes so far: the first runs,
+	// which are traced to learn about memory, threads and waits. probed says that they are complete.
+	// untraceable says that the command fails if it is traced, and otherwise not.
 	warm        int
 	probes      int
 	probed      bool
 	untraceable bool
 	peak        int64
-	// yields is how often it gave its CPU away itself, as far as probes have shown.
+	// yields is the number of times that it gave its CPU away in a run (sched_yield(2)), by the traced runs.
 	yields int
-	// timedWaits are how often it asked to wait until some time, as far as probes have
-	// shown, and otherWaits how often it blocked for something else; someUnnoted says that it
-	// may have done so more often.
+	// timedWaits is the number of times that it asks to wait until some time, and otherWaits that of its
+	// blocks for something else, by the probes. someUnnoted says that there may be more.
 	timedWaits, otherWaits int
 	someUnnoted            bool
-	// sleeps are how often it gave up its CPU for nothing but a time, or for other threads of its
-	// process until some time, as far as is known.
+	// sleeps is the number of times that it gave up its CPU only until a time, or until some time for other
+	// threads of its process, as far as is known.
 	sleeps int
-	// looksAtClock says that it looked at a clock amid its work, or may have done so, otherPolicy
-	// that a thread of it asked for a scheduling policy other than the normal ones, otherLimit that one moved
-	// into a control group with a CPU limit.
+	// looksAtClock says that it read a clock amid its work, or may have done so. otherPolicy says that a thread
+	// of it asked for a scheduling policy other than the normal ones, and otherLimit that a thread moved into a
+	// control group with a CPU limit.
 	looksAtClock, otherPolicy, otherLimit bool
-	// noteOpens says that in the last probe somebody opened a file that may have told the program what it waited:
-	// in the next one it's seen whether the program did.
+	// noteOpens says that in the last probe some program opened a file that may tell how long this one waited.
+	// The next probe then sees whether it was this one.
 	noteOpens bool
-	// alone are the probes in which all looks at clocks were seen.
+	// alone holds the probes in which all readings of clocks were seen.
 	alone     []alone
 	contended []contendedRun
-	// several says that it has more than one thread. In the sentinels it is known of all
-	// of them for how long they waited for a CPU when they were woken, wokenNs at most.
+	// several says that it has more than one thread. sentinels is the number of runs for which it is known how
+	// long all of them waited for a CPU after wake-ups: wokenNs at most.
 	several   bool
 	sentinels int
 	wokenNs   float64
-	// closed says that the last run of all was made, once it is done.
+	// closed says that one more run was made after it was done.
 	closed bool
-	// precise says that a look showed it to be known as well as the plan asks, open that some
-	// comparison of it with a limit needs more runs.
+	// precise says that it is known as precisely as the plan asks. open says that a comparison of it with a
+	// limit needs more runs.
 	precise, open bool
 	soFar         stats.Estimate
 }
 
-// measurement is a measurement under way.
+// measurement is a measurement in progress.
 type measurement struct {
 	plan     Plan
 	setting  Setting
@@ -157,11 +156,11 @@ type measurement struct {
 	cpus     int
 	// run makes one run of a command, traced or not.
 	run func(context.Context, Command, bool) (Run, error)
-	// snapshot looks at a process that runs.
+	// snapshot looks at a running process.
 	snapshot func(pid int) (process.Snapshot, error)
-	// settle collects this process's garbage, which would take CPU time beside a run; nil does nothing.
+	// settle collects the garbage of this process, which would otherwise take CPU time during a run; may be nil.
 	settle func()
-	// compete keeps n CPUs busy until stop is called; nil where that can't be.
+	// compete keeps n CPUs busy until stop is called; nil if that is not possible.
 	compete func(cpus []int, n int) (stop func())
 }
 
@@ -175,7 +174,7 @@ func (m *measurement) measure(ctx context.Context) error {
 			for i, open := range m.openCommands() {
 				m.all[i].open = open
 			}
-			nextLook = begun + 1 + begun/10 // it costs as much as there are runs
+			nextLook = begun + 1 + begun/10 // the time of a look grows with the number of runs
 		}
 		begun++
 		var busy []int
@@ -210,10 +209,10 @@ func (m *measurement) measure(ctx context.Context) error {
 	return nil
 }
 
-// One run in sentinelEvery of a program with several threads is traced.
+// sentinelEvery is the number of runs of a program with several threads of which one is traced.
 const sentinelEvery = 8
 
-// repeat makes one more run.
+// repeat makes one more run of a series.
 func (m *measurement) repeat(ctx context.Context, s *series) error {
 	warming := s.warm < m.plan.Warmup
 	traced := !s.untraceable && (!s.probed || s.several && (s.done || (len(s.runs)+s.warm)%sentinelEvery == 0) || s.isMemoryRun())
@@ -228,7 +227,7 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	}
 	if run.WallNs > 0 {
 		s.take(ctx, &run, cpusOf(s.command, m.cpus))
-		if err := ctx.Err(); err != nil { // it may not have been followed to its end
+		if err := ctx.Err(); err != nil { // the run may not have been followed to its end
 			return err
 		}
 	}
@@ -252,15 +251,15 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	return nil
 }
 
-// isMemoryRun reports whether the next run is traced for a metric that only traced runs have: every
-// second one, of all commands in the same rounds.
+// isMemoryRun reports whether the next run is traced for a metric that only traced runs have. This is every second run,
+// of all commands in the same rounds.
 func (s *series) isMemoryRun() bool {
 	isAsked := slices.ContainsFunc(s.command.Metrics, func(m Metric) bool { return m.traced })
 	return isAsked && (len(s.runs)+s.warm)%2 == 0
 }
 
-// onceOrUntraced makes one run. Some programs fail where they are traced, as sudo(8), debuggers
-// and those with a leak sanitizer do: a first run that fails so is made again.
+// onceOrUntraced makes one run. Some programs fail if they are traced, such as sudo(8), debuggers and programs with a
+// leak sanitizer. If a first run fails, it is repeated without tracing.
 func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool) (Run, error) {
 	run, err := m.onceNoted(ctx, s, traced)
 	var failed *FailedError
@@ -268,7 +267,7 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 		return run, err
 	}
 	untraced := s.command
-	untraced.Stderr = nil // why it fails is said already
+	untraced.Stderr = nil // the first failure already showed the reason
 	if again, err := m.once(ctx, untraced, false); err == nil {
 		s.untraceable = true
 		return again, nil
@@ -276,8 +275,8 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 	return run, err
 }
 
-// onceNoted makes one run, in which system calls and looks at clocks are noted where that is still
-// to be done.
+// onceNoted makes one run. Until the series is probed, the run notes system calls and readings of clocks; later runs
+// record tracepoints where these matter.
 func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Run, error) {
 	command := s.command
 	command.NoteWaits, command.NoteClocks, command.NoteOpens = !s.probed, !s.probed, !s.probed && s.noteOpens
@@ -292,7 +291,7 @@ func (s *series) waitsForSomething() bool {
 	return s.several || slices.ContainsFunc(s.runs, func(r Run) bool { return r.BlockedNs > passable(float64(r.WallNs)) })
 }
 
-// cpusOf is how many of n CPUs a command may use.
+// cpusOf returns how many of n CPUs a command may use.
 func cpusOf(c Command, cpus int) int {
 	if len(c.CPUs) > 0 {
 		return len(c.CPUs)
@@ -300,22 +299,21 @@ func cpusOf(c Command, cpus int) int {
 	return cpus
 }
 
-// take bounds a run by what it and the runs before tell, and notes what it tells of those
-// to come.
+// take bounds a run by what this run and earlier ones show, and notes what it shows for later runs.
 func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	others := math.Inf(1)
 	if s.sentinels > 0 {
 		others = sentinelMargin * s.wokenNs
 	}
 	run.traced, run.noted = follow(ctx, &run.Run, cpus, others, run.wakeups)
-	run.wakeups = wakeupEvents{} // what they told is kept
+	run.wakeups = wakeupEvents{} // what they show is kept in traced
 	run.wokenAtMostNs = others
 	if !run.noted || run.traced.othersKnown {
 		run.wokenAtMostNs = math.Inf(1)
 	}
 	events := run.Events
 	blocked, threaded := blocks(events), threaded(events)
-	run.Events = nil // what they told is kept
+	run.Events = nil // what they show is kept
 	if run.Untraced == nil && (run.noted || !s.probed || s.isMemoryRun()) {
 		run.Rejected = true
 		run.Why = append(run.Why, "it was traced, to see its memory and all of its threads, which takes time")
@@ -348,11 +346,10 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	}
 }
 
-// sentinelMargin is by how much more threads may have waited in a run than in those in
-// which that is known.
+// sentinelMargin is the factor by which woken threads may have waited for longer in a run than in the sentinels.
 const sentinelMargin = 1.5
 
-// counted is how many runs count.
+// counted returns the number of runs that count.
 func (s *series) counted() (n int) {
 	for i := range s.runs {
 		if !s.runs[i].Rejected {
@@ -362,7 +359,7 @@ func (s *series) counted() (n int) {
 	return n
 }
 
-// once makes one run, with what comes before and after it.
+// once makes one run, with its preparation and conclusion.
 func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run, err error) {
 	if c.Prepare != nil {
 		if err := beside(ctx, *c.Prepare); err != nil {
@@ -409,7 +406,7 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 	return run, err
 }
 
-// tell reports progress.
+// tell reports the progress after a run of the command i.
 func (m *measurement) tell(i int) {
 	if m.progress == nil {
 		return
@@ -427,14 +424,14 @@ func (m *measurement) tell(i int) {
 	m.progress(Progress{Share: sum / float64(len(m.all)), Command: i, Runs: len(s.runs), Estimate: s.soFar})
 }
 
-// enough reports whether the series may end. One of several threads ends with a run that is
-// traced: without it, nothing tells of how they waited since the last one.
+// enough reports whether the series may end. The last run of a program with several threads is a traced one: without it
+// nothing tells how they waited since the last traced run.
 func (m *measurement) enough(s *series) bool {
 	s.done = s.done || m.knows(s)
 	return s.done && (s.closed || s.sentinels == 0 || s.failure != nil || s.starved != nil)
 }
 
-// knows reports whether a series is known as well as it is to be, or may take no more time or runs.
+// knows reports whether a series is known as precisely as asked, or may take no more time or runs.
 func (m *measurement) knows(s *series) bool {
 	if m.spent(s) {
 		return true

@@ -8,32 +8,31 @@ import (
 	"chronoscope/stats"
 )
 
-// Metric is a figure of single runs other than their time: what the program writes, or what the system
-// tells of it.
+// Metric is a figure of a single run other than its time: the program writes it, or the system tells it.
 type Metric struct {
-	// Name of a rate ends in /s, as of a Go benchmark's metric: more of it is better.
+	// Name is the metric's name. If it ends in /s, like a metric of a Go benchmark, it is a rate: more is better.
 	Name string
-	// Unit is that of the values, and Source says where they come from.
+	// Unit is the unit of the values, and Source says where they come from.
 	Unit, Source string
-	// Read finds the value in what the program wrote to its standard output, or to its standard error
-	// with FromStderr; nil for what the system tells. The error says why there is none.
+	// Read finds the value in what the program wrote to its standard output, or with FromStderr to its standard
+	// error; nil if the system tells the value. The error says why there is no value.
 	Read       func(Output) (float64, error)
 	FromStderr bool
 
-	of     func(*Run) float64 // what the system tells; NaN for unknown
-	traced bool               // it is known of traced runs alone
+	of     func(*Run) float64 // the value that the system tells; NaN if unknown
+	traced bool               // only traced runs have it
 }
 
-// Output is what a run wrote to one stream: all of it, or its last [OutputKept] bytes.
+// Output is what a run wrote to one stream: all of it, or with IsCut its last [OutputKept] bytes.
 type Output struct {
 	Text  []byte
 	IsCut bool
 }
 
-// OutputKept is how much is kept of what a run writes to a stream.
+// OutputKept is the number of bytes that are kept of a stream.
 const OutputKept = 1 << 20
 
-// SystemMetrics are what the system tells of a run, by the names that they have in documents.
+// SystemMetrics are the metrics that the system tells of a run, with their names in documents.
 var SystemMetrics = []Metric{
 	{Name: "cpu_ns", Unit: "ns", of: (*Run).ownCPUNs},
 	{Name: "max_rss_bytes", Unit: "bytes", of: func(r *Run) float64 { return knownCount(r.MaxRSSBytes) }, traced: true},
@@ -43,7 +42,7 @@ var SystemMetrics = []Metric{
 	{Name: "involuntary_switches", Unit: "switches", of: func(r *Run) float64 { return float64(r.InvoluntarySwitches) }},
 }
 
-// knownCount is a number of which 0 says that it is not known.
+// knownCount returns the number n, or NaN if n is 0 or less, which stands for an unknown number.
 func knownCount(n int64) float64 {
 	if n <= 0 {
 		return math.NaN()
@@ -60,10 +59,10 @@ type MetricSummary struct {
 	stats.Judgement
 }
 
-// keptOutput keeps the ends of what a run writes, for its metrics.
+// keptOutput keeps the ends of a run's output streams, for its metrics.
 type keptOutput struct{ stdout, stderr *outputEnd }
 
-// keep returns the command with its output kept as far as its metrics need it.
+// keep returns the command with the streams kept that its metrics read.
 func (c Command) keep() (Command, keptOutput) {
 	var kept keptOutput
 	for _, m := range c.Metrics {
@@ -87,13 +86,13 @@ func teeTo(w io.Writer, kept *outputEnd) io.Writer {
 	return io.MultiWriter(w, kept)
 }
 
-// reading is a metric that a run wrote, or why it has none.
+// reading is a metric that a run wrote, or the reason why there is none.
 type reading struct {
 	value   float64
 	missing error
 }
 
-// read finds the metrics that the run wrote, in the order of all metrics.
+// read reads the metrics that the run wrote. It returns one reading for each metric.
 func (k keptOutput) read(metrics []Metric) (all []reading) {
 	for _, m := range metrics {
 		var r reading
@@ -120,7 +119,7 @@ type outputEnd struct {
 
 func (o *outputEnd) Write(text []byte) (int, error) {
 	o.text = append(o.text, text...)
-	if len(o.text) > 2*OutputKept { // seldom, so that each byte is copied a few times at most
+	if len(o.text) > 2*OutputKept { // only then, so that each byte is copied a few times at most
 		o.text = append(o.text[:0], o.text[len(o.text)-OutputKept:]...)
 		o.isCut = true
 	}
@@ -132,8 +131,7 @@ func (o *outputEnd) output() Output {
 	return Output{o.text[from:], o.isCut || from > 0}
 }
 
-// metricIn returns the i-th metric of a run, NaN if it is missing; counts says whether the run counts
-// for it.
+// metricIn returns the i-th metric of a run, NaN if it is missing. counts reports whether the run counts for it.
 func metricIn(c Command, run *Run, i int) (value float64, counts bool) {
 	m := c.Metrics[i]
 	switch {
@@ -147,7 +145,7 @@ func metricIn(c Command, run *Run, i int) (value float64, counts bool) {
 	return run.read[i].value, !run.Rejected
 }
 
-// MetricsOf returns what the runs of a result show of its command's metrics; nil if there are none.
+// MetricsOf returns the results of the command's metrics; nil if it has none.
 func MetricsOf(r *Result) map[string]MetricSummary {
 	if len(r.Command.Metrics) == 0 {
 		return nil
@@ -159,11 +157,11 @@ func MetricsOf(r *Result) map[string]MetricSummary {
 	return all
 }
 
-// fewestForMedian is how many runs bound a median.
+// fewestForMedian is the least number of runs that bound a median.
 var fewestForMedian = stats.SamplesForMedian((1-stats.Confidence)/2, 0)
 
-// mostWaited is the share of its time that a program may wait for a CPU before metrics that hold times
-// are suspect.
+// mostWaited is the largest share of its time that a program may wait for a CPU before metrics that include times
+// become suspect.
 const mostWaited = 0.01
 
 func (r *Result) metric(i int, m Metric) MetricSummary {
@@ -208,8 +206,8 @@ func (r *Result) metric(i int, m Metric) MetricSummary {
 	return s
 }
 
-// CompareMetric compares the i-th metric of B with that of A, by the pairs of runs of one round. The ratio
-// of a rate is inverted ([stats.RatiosOfMetric]). Both have the same metrics.
+// CompareMetric compares the i-th metric of B with that of A, by pairs of runs of the same round. The ratio of a rate
+// is inverted ([stats.RatiosOfMetric]). Both results must have the same metrics.
 func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Metric: a.Command.Metrics[i].Name}
 	of := map[int]float64{}
@@ -230,7 +228,7 @@ func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparis
 	return c
 }
 
-// tooFew says why a comparison of so few pairs is undecided.
+// tooFew says why a comparison with this number of pairs is undecided.
 func tooFew(pairs int) string {
 	return fmt.Sprintf("only %s of runs have it on both sides", stats.Count(pairs, "pair"))
 }

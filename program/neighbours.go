@@ -8,13 +8,13 @@ import (
 	"chronoscope/stats"
 )
 
-// neighbours is the CPU time that others used, of all CPUs, in some time.
+// neighbours is the CPU time that others used on all CPUs while passedNs passed.
 type neighbours struct{ passedNs, othersNs float64 }
 
-// othersElsewhere is how many CPUs others used on average, other than those that the program had: NaN
-// where their processes were not all seen. cpus is how many the program may use. It is what others had
-// less what they had of the program's CPU while that waited, less what they used to work for it, as far as that is
-// known, and where the program is bound to a CPU, no more than what those had that are not.
+// othersElsewhere returns how many CPUs other than the program's others used on average; NaN if not all of their
+// processes were seen. cpus is the number of CPUs that the program may use. The result rests on the CPU time of others,
+// less what they had of the program's CPU while the program waited, and less what they are known to have used to work
+// for it. If the program is bound to one CPU, it is limited by the CPU time of processes that may use other CPUs.
 func (r *Run) othersElsewhere(cpus int) float64 {
 	if !r.Others.Known || r.Others.PassedNs <= 0 {
 		return math.NaN()
@@ -26,7 +26,7 @@ func (r *Run) othersElsewhere(cpus int) float64 {
 	return math.Max(0, ns) / float64(r.Others.PassedNs)
 }
 
-// haltedNs is the time for which others had the CPU that the program would have run on, at least.
+// haltedNs returns the least time for which others had the CPU on which the program would have run.
 func (r *Run) haltedNs() float64 {
 	if !r.noted {
 		return known(r.RunqueueWaitNs)
@@ -34,8 +34,8 @@ func (r *Run) haltedNs() float64 {
 	return r.traced.haltedNs + r.traced.leaderWake.lowNs
 }
 
-// byCPUTime is what the runs would take if they differed in their CPU time only. That is what programs on
-// other CPUs add to, and it does not depend on waits, which are only bounded.
+// byCPUTime returns what the times of the runs would be if they differed in their CPU time only. Programs on other CPUs
+// lengthen that. It does not depend on waits, which are only bounded.
 func (c *conclusion) byCPUTime() []float64 {
 	usualNs, times := stats.Median(c.each((*Run).ranNs)), c.each((*Run).TimeNs)
 	typicalNs := stats.Median(times)
@@ -47,7 +47,7 @@ func (c *conclusion) byCPUTime() []float64 {
 	return times
 }
 
-// ranNs is the CPU time of all threads, by the kernel's notes where there are some.
+// ranNs returns the CPU time of all threads, by the kernel's events if there are any.
 func (r *Run) ranNs() float64 {
 	if r.noted {
 		return r.traced.ranNs
@@ -55,14 +55,14 @@ func (r *Run) ranNs() float64 {
 	return float64(r.CPUNs())
 }
 
-// ranShare is for which share of its time the program ran, at most: others don't slow its sleeps.
+// ranShare returns the largest share of its time for which the program can have run: others don't slow its sleeps.
 func (r *Run) ranShare() float64 {
 	return math.Min(1, r.ranNs()/math.Max(1, r.TimeNs()))
 }
 
-// besideNeighbours is how many other CPUs others used on average in each run that counts, weighted by
-// the share of its time for which the program ran. Where it is not known of a run, such as beside a
-// build, whose processes come and go, it is the mean over all runs, by /proc/stat, which holds what came between them, too.
+// besideNeighbours returns for each run that counts how many other CPUs others used on average, weighted by the share
+// of its time for which the program ran. If that is not known, for example beside a build whose processes come and go,
+// it is the mean over all runs by /proc/stat, which includes the time between them.
 func (c *conclusion) besideNeighbours() []float64 {
 	all := c.each(func(r *Run) float64 { return r.elsewhere })
 	var around neighbours
@@ -72,7 +72,7 @@ func (c *conclusion) besideNeighbours() []float64 {
 	}
 	usual := math.Max(0, around.othersNs) / math.Max(1, around.passedNs)
 	most := math.Inf(1)
-	if cpus := runtime.NumCPU(); cpus > 1 { // else this process is bound to one of them
+	if cpus := runtime.NumCPU(); cpus > 1 { // else this process is bound to a CPU itself
 		most = float64(cpus - 1)
 	}
 	for i, x := range all {
@@ -84,12 +84,12 @@ func (c *conclusion) besideNeighbours() []float64 {
 	return all
 }
 
-// passableAdded is what programs on other CPUs may have added without mattering.
+// passableAdded is the largest share that programs on other CPUs may add to a time without consequence.
 const passableAdded = 0.01
 
-// allowForNeighbours lowers the lower bounds by what programs on other CPUs added to the runs, where runs beside
-// fewer of them show what that is. Where none do, it keeps what is possible for the verdict. The upper bounds stay: the
-// program may have given those others their work, and do more itself where it does.
+// allowForNeighbours lowers the lower bounds by what programs on other CPUs added to the runs, if runs beside fewer of
+// them show how much that is. If none do, it only keeps the possible share for the verdict. The upper bounds stay: the
+// program may have given those others their work, and may do more itself when it does so.
 func (c *conclusion) allowForNeighbours() {
 	beside := c.besideNeighbours()
 	c.neighbours = stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)
@@ -106,7 +106,7 @@ func (c *conclusion) allowForNeighbours() {
 	}
 }
 
-// judgeNeighbours lowers the verdict where what programs on other CPUs may have added is not known.
+// judgeNeighbours lowers the verdict if it is not known what programs on other CPUs may have added.
 func (c *conclusion) judgeNeighbours() {
 	if c.neighbours.Guessed() {
 		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())

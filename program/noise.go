@@ -9,17 +9,18 @@ import (
 	"chronoscope/stats"
 )
 
-// noiseChecks are looks at what interrupts took of the CPUs, made between the runs of the programs since
-// that changes from second to second.
+// noiseChecks holds looks at what interrupts take of the CPUs. They are made between runs, since this changes from
+// second to second.
 type noiseChecks struct {
-	// watch looks at the caller's CPU for the given time; nil where that is not possible.
+	// watch looks at the caller's CPU for the given time; nil if that is not possible.
 	watch func(context.Context, time.Duration) machine.Noise
 	looks []machine.Noise
-	next  time.Time // from when on the next look is due; zero before the first one
+	next  time.Time // when the next look is due; zero before the first one
 }
 
-// The first look, later ones, and those where others want the CPU last so long. They take a twentieth of
-// the time, or a sixth where others want the CPU.
+// firstLook, nextLook and crowdedLook are the lengths of the first look, of later ones, and of those while others want
+// the CPU. lookAfter is the pause after a look. Looks take a twentieth of the time, or a sixth while others want the
+// CPU.
 const (
 	firstLook, nextLook, crowdedLook = 50 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond
 	lookAfter                        = 500 * time.Millisecond
@@ -38,8 +39,8 @@ func (w *noiseChecks) add(n machine.Noise) {
 	}
 }
 
-// look watches one of the given CPUs, or the caller's where none is given, if the next look is due. It
-// returns whether it did.
+// look watches one of the given CPUs, or the caller's if none is given, if the next look is due. It reports whether it
+// did so.
 func (w *noiseChecks) look(ctx context.Context, cpus []int) bool {
 	if w.watch == nil || time.Now().Before(w.next) {
 		return false
@@ -61,7 +62,7 @@ func (w *noiseChecks) look(ctx context.Context, cpus []int) bool {
 	return true
 }
 
-// span is the length of the next look. It is longer where competitors had most of the last one.
+// span returns the length of the next look. It is longer if other threads had the CPU for most of the last one.
 func (w *noiseChecks) span() time.Duration {
 	switch n := len(w.looks); {
 	case w.next.IsZero():
@@ -72,7 +73,7 @@ func (w *noiseChecks) span() time.Duration {
 	return nextLook
 }
 
-// joined is the noise of all looks together, and shareError the error of its share.
+// joined returns the noise of all looks together, and the error of its share.
 func (w *noiseChecks) joined() (all machine.Noise, shareError float64) {
 	var lostNs, perSecond float64
 	var switches []float64
@@ -90,16 +91,16 @@ func (w *noiseChecks) joined() (all machine.Noise, shareError float64) {
 		return all, 0
 	}
 	all.IrregularShare, all.IrregularPerSecond = lostNs/all.WatchedNs, perSecond/all.WatchedNs
-	// What was seen one time may as well not have been, or twice.
+	// What occurred once may as well have occurred twice, or not at all.
 	shareError = math.Max(machine.NoiseError*math.Min(mostLost, all.IrregularShare), math.Min(mostLost, all.IrregularWorstNs/all.WatchedNs))
 	return all, math.Max(shareError, shareErrors*w.standardError(all))
 }
 
-// shareErrors is how many standard errors the share may be off: more than the usual two,
-// since most looks see little and few see much.
+// shareErrors is the number of standard errors by which the share may be off. It is more than the usual two, since most
+// looks see little and few see much.
 const shareErrors = 3
 
-// standardError is that of the mean share, from how the looks differ; 0 of a single one.
+// standardError returns the standard error of the mean share, from the differences of the looks; 0 for a single look.
 func (w *noiseChecks) standardError(all machine.Noise) float64 {
 	n := float64(len(w.looks))
 	if n < 2 {

@@ -2,10 +2,9 @@ package program
 
 import "context"
 
-// Once runs a command a single time: what the shell's time does, with bounds of what it
-// would have taken alone, and with all of its threads followed. The error is a
-// *[FailedError] beside the run where the command failed, a *process.StartError where it
-// could not be started, or that of ctx with what was counted until then.
+// Once runs a command a single time, like the shell's time, and bounds its time alone. All of its threads are followed.
+// If the command fails, the error is a *[FailedError], next to the run. If it could not be started, the error is a
+// *process.StartError. If ctx ends, it is that of ctx, next to what was counted until then.
 func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	r := newRunner(setting)
 	defer r.close()
@@ -14,7 +13,7 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	m := measurement{setting: setting, run: r.run}
 	run, err := m.once(ctx, c, true)
 	if run.WallNs > 0 {
-		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also of a program that ctx ended
+		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also if ctx ended the program
 		run.takeOffDisturbance(w.joined())
 		run.Rejected, run.Why = false, nil
 	}

@@ -4,15 +4,14 @@ import "chronoscope/stats"
 
 // Percentiles describe the distribution of the times of single runs.
 type Percentiles struct {
-	// Wall is the distribution of the times by the clock.
+	// Wall is the distribution of the wall times.
 	Wall stats.Tails `json:"wall"`
-	// Time is the distribution of the times alone. The intervals hold the bounds of the runs.
+	// Time is the distribution of the times alone. The intervals include the bounds of the runs.
 	Time stats.Tails `json:"time"`
 }
 
-// percentiles returns the percentiles of all runs that count, including those that the estimate
-// leaves out because they had to wait: without the waits they represent the program's times just as
-// well.
+// percentiles returns the percentiles of all runs that count. These include runs that the estimate leaves out because
+// they had to wait: without the waits they show the program's times just as well.
 func (c *conclusion) percentiles() *Percentiles {
 	var low, middle, high []float64
 	for i, r := range c.used {

@@ -11,50 +11,49 @@ import (
 
 // Plan says how much is measured.
 type Plan struct {
-	// Precision ends the measurement of a command: half the width of its interval, as a
-	// share of its value.
+	// Precision ends the measurement of a command: it is the required half width of the interval, as a share
+	// of the value.
 	Precision float64
-	// MinRuns are made at least, fewer only where MaxTime has gone by twice, and MaxRuns
-	// at most. Warmup are made before, and don't count.
+	// MinRuns is the least number of runs; fewer are made only if they take more than twice MaxTime. MaxRuns is
+	// the largest number. Warmup is the number of runs before, which don't count.
 	MinRuns, MaxRuns, Warmup int
-	// ExactRuns says that the caller asked for MinRuns = MaxRuns runs, so that this number is what
-	// advice on more runs names.
+	// ExactRuns says that the caller asked for exactly MinRuns = MaxRuns runs. Advice to allow more runs then
+	// names that number.
 	ExactRuns bool
-	// MaxTime is how long the runs of a command may take in all. The one in progress is completed, unless it takes
-	// longer than MaxTime again, and waits for a CPU nearly all the time ([StarvedError]).
+	// MaxTime is the time that the runs of a command may take in all. The run in progress is completed, unless it
+	// takes longer than MaxTime again and waits for a CPU nearly all the time ([StarvedError]).
 	MaxTime time.Duration
-	// Gated keeps commands going that are known as well as Precision asks, until the sides of the gate's
-	// limits are known; nil for no gate.
+	// Gated makes commands go on that are known as precisely as Precision asks, until it is known on which side
+	// of the gate's limits they are; nil for no gate.
 	Gated *Gated
 	// Seed fixes every random choice.
 	Seed uint64
-	// IgnoreFailure goes on with a command that failed, IgnoredCodes with one that ended
-	// with one of these exit statuses.
+	// IgnoreFailure accepts runs that fail. IgnoredCodes accepts runs that end with one of these exit statuses.
 	IgnoreFailure bool
 	IgnoredCodes  []int
 }
 
-// The plans. Six runs are the least that bound a median at 95 %.
+// DefaultPlan, QuickPlan and ThoroughPlan are the plans. Six runs are the fewest that bound a median at 95 %.
 var (
 	DefaultPlan  = Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 1000, MaxTime: 15 * time.Second}
 	QuickPlan    = Plan{Precision: 0.03, MinRuns: 6, MaxRuns: 100, MaxTime: 3 * time.Second}
 	ThoroughPlan = Plan{Precision: 0.005, MinRuns: 20, MaxRuns: 10000, MaxTime: time.Minute}
 )
 
-// limits are those of each command.
+// limits returns the limits of each command.
 func (p Plan) limits() repeat.Limits {
 	return repeat.Limits{Least: p.MinRuns, Most: p.MaxRuns, Time: p.MaxTime, Precision: p.Precision}
 }
 
-// mostRuns keeps what is noted of them within a gigabyte.
+// mostRuns is the largest number of runs whose records fit into a gigabyte.
 const mostRuns = 1e6
 
-// ignores reports whether a run that failed is no reason to end.
+// ignores reports whether a run that failed does not end the measurement.
 func (p Plan) ignores(run Run) bool {
 	return run.WallNs > 0 && (p.IgnoreFailure || slices.Contains(p.IgnoredCodes, run.ExitCode))
 }
 
-// runs is what allows more runs.
+// runs returns the code of the limit that allows more runs.
 func (p Plan) runs() remedy.Code {
 	if p.ExactRuns {
 		return remedy.Runs
@@ -62,7 +61,7 @@ func (p Plan) runs() remedy.Code {
 	return remedy.MaxRuns
 }
 
-// Check says which field is not allowed, and what is.
+// Check returns an error that names a field with a forbidden value, and the allowed values.
 func (p Plan) Check() error {
 	switch {
 	case !(p.Precision > 0 && p.Precision < 1):

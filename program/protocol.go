@@ -7,12 +7,12 @@ import (
 	"chronoscope/stats"
 )
 
-// The limits of the experimental protocol of Bryant 2003, section 9.6: beyond longNs
-// interval counting works well enough at any load; below shortNs cycle-grade time does; in
-// between the source asks for a lightly loaded machine.
+// longNs and shortNs are the limits of the experimental protocol of Bryant 2003, section 9.6. Above longNs interval
+// counting works well enough at any load, below shortNs cycle-grade time does. In between the source asks for a lightly
+// loaded machine.
 const longNs, shortNs = 1e9, 10e6
 
-// chooseMethod follows the protocol, on what was found of the machine and the program.
+// chooseMethod chooses the method by the protocol, from what was found out about the machine and the program.
 func (c *conclusion) chooseMethod() {
 	busy := stats.Median(c.low)
 	waited := c.waitShare()
@@ -49,9 +49,9 @@ func (c *conclusion) chooseMethod() {
 	}
 }
 
-// boundByOthers widens each run's bounds to what holds whatever the program waits for: alone it takes no longer than it
-// did by the clock, and others delayed it by no more than the CPU time that they had. It changes nothing and returns
-// false where that time is not known of nearly all runs, or bounds the time too loosely to be trusted.
+// boundByOthers widens the bounds of each run to what holds whatever the program waits for: alone it takes no longer
+// than the wall time, and others delayed it by no more than the CPU time that they had. It changes nothing and returns
+// false if that CPU time is not known for nearly all runs, or bounds the time too loosely to be trusted.
 func (c *conclusion) boundByOthers() bool {
 	unknown := 0
 	var widths []float64
@@ -74,7 +74,7 @@ func (c *conclusion) boundByOthers() bool {
 	return true
 }
 
-// delays is between what bounds other programs delayed a typical run.
+// delays says between which bounds other programs delayed a typical run.
 func (c *conclusion) delays() string {
 	var least, most []float64
 	for i, r := range c.used {
@@ -84,13 +84,13 @@ func (c *conclusion) delays() string {
 	return fmt.Sprintf("between %s and %s", stats.Duration(stats.Median(least), 3), stats.Duration(stats.Median(most), 3))
 }
 
-// undisturbed programs lose no more than this share of their time to others.
+// undisturbed is the largest share of its time that a program loses to others if nothing disturbed it.
 const undisturbed = 0.001
 
-// boundsApart is how far bounds may lie apart before they are called that.
+// boundsApart is the relative distance between the bounds above which the method is called Bounds.
 const boundsApart = 0.02
 
-// waitShare is the part of the time that the program was kept from running.
+// waitShare returns the share of the time for which the program was kept from running.
 func (c *conclusion) waitShare() float64 {
 	share := c.typical(func(r *Run) float64 {
 		if r.noted {
@@ -104,7 +104,7 @@ func (c *conclusion) waitShare() float64 {
 	return share
 }
 
-// neverBlocks tells of a program whose one thread could run all the time.
+// neverBlocks reports whether the program has one thread that could run all the time.
 func (c *conclusion) neverBlocks() bool {
 	for _, r := range c.used {
 		if !r.noted || !r.traced.high.own || r.traced.idleNs > math.Max(passableNs, passableShare*r.HighNs) || r.traced.ranNs > 1.02*r.traced.high.ranNs {
@@ -114,9 +114,9 @@ func (c *conclusion) neverBlocks() bool {
 	return !c.varies
 }
 
-// longNs is from where on interval counting will do: the source's limit, or, where it was
-// tried on this machine, from where cycle-grade time no longer reaches, as far as interval
-// counting does.
+// longNs returns the time from which on interval counting is used. This is the source's limit or, if a validation on
+// this machine found a lower one, the time above which cycle-grade time fails. It is no less than the time from which
+// on interval counting works by that validation.
 func (c *conclusion) longNs() float64 {
 	least := float64(longNs)
 	if _, to, ok := c.setting.reaches(CycleTime, c.plan.Precision); ok && to > 0 {
@@ -128,7 +128,7 @@ func (c *conclusion) longNs() float64 {
 	return least
 }
 
-// validated says where the limits come from, if not from the source.
+// validated says where the limits come from, unless they are the source's.
 func (c *conclusion) validated() string {
 	if _, _, ok := c.setting.reaches(ByIntervalCounting, c.plan.Precision); ok {
 		return ", and good from " + stats.Duration(c.longNs(), 3) + " on, as a validation found"
@@ -136,10 +136,10 @@ func (c *conclusion) validated() string {
 	return ""
 }
 
-// charges tells whether what the kernel charges is fine enough.
+// charges reports whether the time that the kernel charges is precise enough.
 func (c *conclusion) charges(ns float64) bool { return c.chargeError(ns) <= c.plan.Precision }
 
-// chargeError is how far the charged time may be off, as a share.
+// chargeError returns how far the charged time may be off, as a share of ns.
 func (c *conclusion) chargeError(ns float64) float64 {
 	return c.typical(func(r *Run) float64 {
 		low, high := IntervalCounting(r.Run, c.setting.Counting)
@@ -147,8 +147,8 @@ func (c *conclusion) chargeError(ns float64) float64 {
 	})
 }
 
-// charge takes the runs' bounds from interval counting. What the process did before its
-// exec is charged to it, too; what a hypervisor took is not, and does not come off again.
+// charge takes the bounds of the runs from interval counting. The charged time includes what the process did before its
+// exec. It does not include steal, which is not subtracted again.
 func (c *conclusion) charge() {
 	for i, r := range c.used {
 		low, high := IntervalCounting(r.Run, c.setting.Counting)
@@ -160,5 +160,5 @@ func (c *conclusion) charge() {
 	}
 }
 
-// exitTailNs is about what the kernel charges a thread for after its exit was noted.
+// exitTailNs is about the time for which the kernel charges a thread after the event of its exit.
 const exitTailNs = 200e3

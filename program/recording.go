@@ -12,33 +12,33 @@ import (
 // wakeupRecorder records the tracepoints of all CPUs.
 type wakeupRecorder struct {
 	access   sync.Mutex
-	recorder *tracepoint.Recorder // nil where it is refused, or closed
-	timed    bool                 // with the system calls that wait until some time
+	recorder *tracepoint.Recorder // nil if recording is refused, or closed
+	timed    bool                 // also records system calls that wait until some time
 	events   []tracepoint.Event
 	lost     int64
-	ended    chan struct{} // when nothing drains it any more
-	eachNs   float64       // what an event costs at most
+	ended    chan struct{} // closed when nothing drains the recorder any more
+	eachNs   float64       // the most time that recording one event takes
 }
 
-// tracepointNs is the time that the kernel takes to record an event at most where that can't be measured: 0.8 µs
-// was seen on one machine. On another it was 0.14 µs again and again, and at most recordedCold times that where the
-// events of a program came 22,000 times a second, with other things in the caches (bench/tracing).
+// tracepointNs is the assumed time that the kernel takes to record an event, at most, if it can't be measured: 0.8 µs
+// was seen on one machine. On another it was 0.14 µs again and again, and up to recordedCold times as much for events
+// that a program caused 22,000 times a second, with other data in the caches (bench/tracing).
 const tracepointNs, recordedCold = 1e3, 2
 
 // firstNamespace is the initial namespace of process numbers (PROC_PID_INIT_INO of
 // include/linux/proc_fs.h). Processes in other namespaces see other numbers than the events hold.
 const firstNamespace = "pid:[4026531836]"
 
-// closedWithin is the time after which a reader of the kernel's buffers notices that it is closed. It reads
-// them when they are half full, since that takes CPU time beside the program. mostWakeupEvents is the
-// largest number of events of a run that is kept, some 64 bytes each.
+// closedWithin is the time after which a reader of the kernel's buffers notices that it is closed. It reads them only
+// when they are half full, since reading takes CPU time beside the program. mostWakeupEvents is the largest number of
+// events of a run that is kept, at some 64 bytes each.
 const (
 	closedWithin     = 100 * time.Millisecond
 	mostWakeupEvents = 1 << 21
 )
 
-// with returns a recorder that records timed calls where they are asked for: w, if it does, or w is one
-// that may not record. There may be none before.
+// with returns a recorder that records timed calls, if timed is set: w itself if it does so or may not record at all,
+// else a new one. w may be nil.
 func (w *wakeupRecorder) with(timed bool) *wakeupRecorder {
 	if w != nil && (w.recorder == nil || w.timed || !timed) {
 		return w
@@ -47,7 +47,7 @@ func (w *wakeupRecorder) with(timed bool) *wakeupRecorder {
 	return openWakeups(timed)
 }
 
-// openWakeups begins to record, and records nothing where that may not be.
+// openWakeups starts to record. If that is not allowed, it returns a recorder that records nothing.
 func openWakeups(timed bool) *wakeupRecorder {
 	w := &wakeupRecorder{timed: timed, eachNs: tracepointNs}
 	if namespace, err := os.Readlink("/proc/self/ns/pid"); err != nil || namespace != firstNamespace {
@@ -74,7 +74,7 @@ func openWakeups(timed bool) *wakeupRecorder {
 	return w
 }
 
-// drain reads the kernel's buffers if they are full; it returns false once the recorder is closed.
+// drain reads the kernel's buffers if they are full. It returns false once the recorder is closed.
 func (w *wakeupRecorder) drain(full bool) bool {
 	w.access.Lock()
 	defer w.access.Unlock()
@@ -87,7 +87,7 @@ func (w *wakeupRecorder) drain(full bool) bool {
 	return true
 }
 
-// keep adds events, up to mostWakeupEvents.
+// keep adds events to those of the run. They are lost if there are more than mostWakeupEvents.
 func (w *wakeupRecorder) keep(events []tracepoint.Event) {
 	if len(w.events)+len(events) > mostWakeupEvents {
 		w.lost++
@@ -96,7 +96,7 @@ func (w *wakeupRecorder) keep(events []tracepoint.Event) {
 	w.events = append(w.events, events...)
 }
 
-// begin drops everything that was recorded so far.
+// begin drops all events that were recorded so far.
 func (w *wakeupRecorder) begin() {
 	if w == nil || w.recorder == nil {
 		return
@@ -107,7 +107,7 @@ func (w *wakeupRecorder) begin() {
 	w.events, w.lost = nil, -w.recorder.Lost()
 }
 
-// take returns the events since begin, in order of time; none if events were lost.
+// take returns the events since begin in order of time; nil if events were lost.
 func (w *wakeupRecorder) take() []tracepoint.Event {
 	if w == nil || w.recorder == nil {
 		return nil
@@ -121,7 +121,7 @@ func (w *wakeupRecorder) take() []tracepoint.Event {
 	return w.events
 }
 
-// close ends the recording.
+// close ends the recording, and waits for its end.
 func (w *wakeupRecorder) close() {
 	if w == nil || w.recorder == nil {
 		return

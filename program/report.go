@@ -11,18 +11,18 @@ import (
 	"chronoscope/stats"
 )
 
-// Report is one command, as a document holds it. What could not be had is null, for a reason that stands in
-// Reasons or among the caveats.
+// Report is the result of one command in a document. A value that could not be measured is null; Reasons or the caveats
+// of the document tell why.
 type Report struct {
 	Command string `json:"command"`
-	// CommandLine is what was run, where Command is a name that the user gave it.
+	// CommandLine is what was run, if Command is a name that the user gave.
 	CommandLine string            `json:"command_line,omitempty"`
 	Parameters  map[string]string `json:"parameters"`
 	Summary
 	Runs      []RunReport `json:"runs"` // in the order in which they were made
 	Outliers  []Outlier   `json:"outliers"`
 	Failure   *string     `json:"failure"`    // how the command failed
-	StderrEnd *string     `json:"stderr_end"` // of a command that failed, where it was not shown
+	StderrEnd *string     `json:"stderr_end"` // of a command that failed, if it was not shown
 	stats.Judgement
 }
 
@@ -43,24 +43,24 @@ type RunReport struct {
 	MajorFaults         int64       `json:"major_faults"`
 	MaxRSSBytes         *int64      `json:"max_rss_bytes"`
 	CoreHz              stats.Float `json:"core_hz"`
-	// LowNs and HighNs bound the time on a machine of its own.
+	// LowNs and HighNs bound the time alone.
 	LowNs    stats.Float `json:"low_ns"`
 	HighNs   stats.Float `json:"high_ns"`
-	ExitCode *int        `json:"exit_code"` // null where a signal ended it
+	ExitCode *int        `json:"exit_code"` // null if a signal ended the run
 	Signal   *string     `json:"signal"`
 	Rejected bool        `json:"rejected"`
-	Why      *string     `json:"why"` // it was rejected, or what else is to be said of it
-	// Metrics are those for which the run counts.
+	Why      *string     `json:"why"` // the reasons why it was rejected, or remarks on it
+	// Metrics are those metrics for which the run counts.
 	Metrics map[string]stats.Float `json:"metrics,omitempty"`
 }
 
-// Counted are the runs that count. A run that was traced for its memory and threads took longer
-// for it, and is one that doesn't.
+// Counted returns the runs that count. A run that was traced for its memory and threads took longer, and does not
+// count.
 func (p Report) Counted() []RunReport {
 	return slices.DeleteFunc(slices.Clone(p.Runs), func(r RunReport) bool { return r.Rejected })
 }
 
-// NewReport puts a result into the form of a document.
+// NewReport returns a result in the form of a document.
 func NewReport(r *Result) Report {
 	p := Report{
 		Command: r.Command.Name, CommandLine: r.Command.Line, Parameters: map[string]string{}, Summary: r.Summary,
@@ -83,7 +83,7 @@ func NewReport(r *Result) Report {
 	return p
 }
 
-// howFailed says what failed, and how; nil where nothing did.
+// howFailed says what failed, and how; nil if nothing did.
 func howFailed(err error) *string {
 	var failed *FailedError
 	switch {
@@ -113,7 +113,7 @@ func newRunReport(r Run) RunReport {
 	return run
 }
 
-// Positive is a number of which 0 says that it is not known, which is nil.
+// Positive returns the number n, or nil if n is 0 or less, which stands for an unknown number.
 func Positive(n int64) *int64 {
 	if n <= 0 {
 		return nil
@@ -121,7 +121,7 @@ func Positive(n int64) *int64 {
 	return &n
 }
 
-// text is a text that may be missing, which is nil where it is empty.
+// text returns the text t, or nil if it is empty.
 func text(t string) *string {
 	if t == "" {
 		return nil
@@ -129,7 +129,7 @@ func text(t string) *string {
 	return &t
 }
 
-// Pair is the comparison in the form of a document, one of several.
+// Pair returns the comparison, one of several, in the form of a document.
 func (c *Comparison) Pair(comparisons int) stats.Pair { return c.pair(c.Joint(comparisons)) }
 
 func (c *Comparison) pair(joint stats.Joint) stats.Pair {

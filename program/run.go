@@ -12,59 +12,55 @@ import (
 type Run struct {
 	process.Run
 	Started time.Time
-	// BlockedNs is the time for which nothing of the program ran or could have run: it slept, or
-	// waited for others. It is NaN where the kernel does not tell.
+	// BlockedNs is the time for which no thread of the program ran or could have run: all slept, or waited
+	// for something else than a CPU. NaN if the kernel does not tell.
 	BlockedNs float64
-	// RunqueueWaitNs is the run-queue wait of all threads for which it is known; NaN if it is for
-	// none.
+	// RunqueueWaitNs is the run-queue wait of all threads for which it is known; NaN if it is known for none.
 	RunqueueWaitNs float64
-	// StealNs is the time for which a hypervisor kept the CPUs from running since the last look, in
-	// steps of 10 ms; NaN without a look, as after short runs. ThrottledNs is the time since then
-	// for which a CPU quota stopped control groups that hold this process: 0 without such groups,
-	// NaN without a look, or if a group does not tell.
+	// StealNs is the steal of all CPUs since the last look at the machine, in steps of 10 ms. ThrottledNs is
+	// the time since then for which a CPU quota stopped control groups that hold this process: 0 without such
+	// groups, NaN if a group does not tell. Both are NaN without a look after the run, as after short runs.
 	StealNs, ThrottledNs float64
-	// Contention is how far programs competed for the machine's CPUs since the last look; of no
-	// stretch where there was none, as after short runs.
+	// Contention tells how far programs competed for the machine's CPUs since the last look. Its Stretches
+	// are 0 without a look after the run, as after short runs.
 	Contention machine.Contention
 	// Others is the CPU time of other processes during the run, if it was looked at.
 	Others process.OthersUse
-	// around is what others ran between the machine's last look before the run and that at its end, of
-	// no time where there was none meanwhile.
+	// around is the CPU time of others by the looks at the machine since the previous run; zero if there was no
+	// look. The looks also cover time between the runs.
 	around neighbours
-	// elsewhere is how many other CPUs others used on average while the program ran; NaN where that
-	// is not known of this run.
+	// elsewhere is the number of other CPUs that others used on average during the run; NaN if unknown.
 	elsewhere float64
-	// InterruptsNs is the time that interrupts typically take out of this much CPU time.
+	// InterruptsNs is the time that interrupts typically take from the run's CPU time.
 	InterruptsNs float64
-	// CoreHz is the core's rate by the mean of before and after; NaN where not known.
+	// CoreHz is the core's rate before the run, or after a long run the mean of before and after; NaN if unknown.
 	CoreHz float64
 	// slowedBefore and slowedAfter are the shares by which independent instructions took longer around the
 	// run than on a core that nothing shares; NaN if unknown.
 	slowedBefore, slowedAfter float64
-	// LowNs and HighNs bound the time that the run would have taken alone, interrupts and
-	// preemptions taken off.
+	// LowNs and HighNs bound the time alone, without interrupts and preemptions.
 	LowNs, HighNs float64
-	// Rejected runs don't count, Why says why. Of a run that counts, Why holds what else
-	// is to be said.
+	// Rejected says that the run does not count; Why then gives the reasons. Why of a run that counts holds
+	// remarks on it.
 	Rejected bool
 	Why      []string
 
-	// read are the metrics that the program wrote, by their index among its command's.
+	// read are the metrics that the program wrote, by their index in the command's metrics.
 	read []reading
 
-	// grossLowNs and grossHighNs are those bounds with interrupts and preemptions in them.
+	// grossLowNs and grossHighNs are LowNs and HighNs with interrupts and preemptions.
 	grossLowNs, grossHighNs float64
-	// slackNs is by how much less the bounds may be, and slackUpNs by how much more, since
-	// what disturbed the run is only known on average.
+	// slackNs is the amount by which LowNs may be too high, and slackUpNs that by which HighNs may be too
+	// low, since the disturbance of a run is known only on average.
 	// slackUpOfLowNs is what slackUpNs would be if the lower bound were the upper one.
 	slackNs, slackUpNs, slackUpOfLowNs float64
 
-	// least is the CPU time over the CPUs, with interrupts and preemptions in it, leastNs without
-	// those, and surelyNs with all that these may have taken taken off.
+	// least is the CPU time divided by the number of CPUs, with interrupts and preemptions. leastNs is without
+	// their typical time, and surelyNs without the most that they may have taken.
 	least             progress
 	leastNs, surelyNs float64
-	// calm is what it took less all that others did, and calmNs that without interrupts and
-	// preemptions: by no more than that did they delay it. calm is of no time where that is not known.
+	// calm is the wall time less the most that others can have delayed the run; zero if that is not known.
+	// calmNs is without interrupts and preemptions.
 	calm   progress
 	calmNs float64
 	// spunOffNs is the amount by which the lower bound was lowered because threads may have spun.
@@ -72,35 +68,33 @@ type Run struct {
 	// contradicts says that the lower bound came out above the upper one.
 	contradicts bool
 
-	// wakeups are the tracepoints' events of all threads during the run; empty if they were not
-	// recorded.
+	// wakeups are the tracepoints' events of all threads during the run; empty if they were not recorded.
 	wakeups wakeupEvents
-	// traced is what the kernel noted of it, where noted.
+	// traced is what the kernel's events tell of the run, if noted is set.
 	traced trajectory
 	noted  bool
-	// unsleptNs is what it may have taken at least had it slept to a deadline that it may
-	// have passed; 0 where it passed none. late says that it did so for what it waited.
+	// unsleptNs is a floor for the upper bound of a run that may have passed a deadline to which it would have
+	// slept alone; 0 otherwise. late says that it may have passed it because it waited for a CPU.
 	unsleptNs float64
 	late      bool
-	// timedWaits is how often the program asks to wait until some time, and waits how often it
-	// waits for that or for something else; 0 where it asks for no time, or that is not known.
-	// blocks is how often it did, for however short a time.
+	// timedWaits is the number of times that the program asks to wait until some time. waits is the number
+	// of times that it waits for that or for something else. Both are 0 if it never asks, or if it is not
+	// known. blocks is the number of times that it blocked in this run, however shortly.
 	timedWaits, waits, blocks int
-	// yields is how often the program gave its CPU away itself (sched_yield(2)) in a traced run.
+	// yields is the number of times that the program gave its CPU away (sched_yield(2)), from traced runs.
 	yields int
-	// outsideNs is the time for which threads waited for what is no part of the program, at most; NaN
-	// where their blocks were not noted.
+	// outsideNs is the longest time for which threads may have waited for something outside the program; NaN
+	// if their blocks were not noted.
 	outsideNs float64
-	// wokenAtMostNs is the time for which threads of which that is not known were allowed to have
-	// waited for a CPU when they were woken; without limit where it is known of all.
+	// wokenAtMostNs is the assumed limit of the time for which woken threads without accounts waited for a
+	// CPU; infinite if the accounts of all threads are known.
 	wokenAtMostNs float64
 }
 
 // TimeNs is the middle of the run's bounds.
 func (r Run) TimeNs() float64 { return (r.LowNs + r.HighNs) / 2 }
 
-// ownCPUNs is the CPU time without what the process used before it became the program, as
-// far as the kernel noted that.
+// ownCPUNs returns the CPU time without what the process used before the exec, as far as the kernel noted that.
 func (r *Run) ownCPUNs() float64 {
 	return math.Max(0, float64(r.CPUNs())-known(r.traced.startNs))
 }

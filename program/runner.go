@@ -13,39 +13,39 @@ import (
 	"chronoscope/process"
 )
 
-// runner runs commands, and looks at the machine beside.
+// runner runs commands, and looks at the machine before and after runs.
 type runner struct {
 	setting  Setting
 	launcher *process.Launcher
 	throttle *machine.Throttling
 	others   *machine.ContentionWatch
-	// processes tells what other processes use; nil where that can't be known. They are looked at
-	// beside runs that are as long as the last one, of lastNs.
+	// processes tells what other processes use; nil if that can't be known. It is asked before and after a
+	// run if the previous run, which took lastNs, was long enough.
 	processes *process.Others
-	// recorder records tracepoints; nil until it is needed, or if it is refused.
+	// recorder records tracepoints; nil until it is needed.
 	recorder *wakeupRecorder
 	lastNs   int64
 	root     fs.FS
 	cpus     int
-	lookedAt time.Time  // when the machine was looked at
-	seen     neighbours // since the last run
-	stolenNs float64    // by then
-	stopped  float64    // nanoseconds that control groups were stopped by then
+	lookedAt time.Time  // when the machine was last looked at
+	seen     neighbours // the sum of the looks since the last run
+	stolenNs float64    // the CPUs' steal at the last look
+	stopped  float64    // the time for which control groups were stopped, in nanoseconds, at the last look
 	hz       float64    // the core's rate at ratedAt
 	ratedAt  time.Time
-	found    map[string]string // where commands are
+	found    map[string]string // the path of each command that was looked up
 	sharing  *sharingProbe
 }
 
-// lookEvery is how long runs may take together before steal, throttling and contention are looked
-// at again: those are files of the kernel, which take long to read beside a short program.
+// lookEvery is the least time between two looks at steal, throttling and contention. A look reads files of the
+// kernel, which takes long compared with a short program.
 const lookEvery = 20 * time.Millisecond
 
-// worthWatchingNs is from where on other processes are looked at before and after each run, and whether
-// something shares the cores, which takes 0.1 ms and 0.6.
+// worthWatchingNs is the least length of a run before and after which other processes are looked at, which takes 0.1 ms,
+// and whether something shares the cores, which takes 0.6 ms.
 const worthWatchingNs = 1e6
 
-// rateEvery is how long the core's rate is good for.
+// rateEvery is the time after which the core's rate is measured again.
 const rateEvery = 5 * time.Millisecond
 
 func newRunner(setting Setting) *runner {
@@ -71,7 +71,7 @@ func (r *runner) close() {
 	r.recorder.close()
 }
 
-// run makes one run.
+// run makes one run of a command.
 func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	command := c.Command
 	command.Untraced, command.Events = !traced || c.Untraced, true
@@ -80,7 +80,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		command.Path = path
 	}
 	before := r.coreHz()
-	if time.Since(r.lookedAt) > lookEvery { // what came between the runs is not theirs
+	if time.Since(r.lookedAt) > lookEvery { // what happened between the runs is not part of them
 		r.look()
 	}
 	watched := r.lastNs > worthWatchingNs
@@ -126,7 +126,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	return run, err
 }
 
-// onlyCPU is the CPU that a command is bound to; none where it may use several.
+// onlyCPU returns the CPU to which a command is bound; nil if it may use several.
 func (r *runner) onlyCPU(c Command) []int {
 	cpus := c.CPUs
 	if len(cpus) == 0 {
@@ -138,7 +138,7 @@ func (r *runner) onlyCPU(c Command) []int {
 	return cpus
 }
 
-// started is how many threads and processes the program started, with its first one.
+// started returns the number of threads and processes that the program started, including its first one.
 func started(events []process.Event) (n int) {
 	for _, e := range events {
 		if e.Kind == process.Forked {
@@ -148,7 +148,7 @@ func started(events []process.Event) (n int) {
 	return n
 }
 
-// coreHz is the core's rate, now or a moment ago.
+// coreHz returns the core's rate, measured at most rateEvery ago; NaN if it can't be measured.
 func (r *runner) coreHz() float64 {
 	if r.setting.CoreHz == nil {
 		return math.NaN()
@@ -159,7 +159,7 @@ func (r *runner) coreHz() float64 {
 	return r.hz
 }
 
-// find looks for a command where commands are, once.
+// find returns the path of a command. It looks each name up only once.
 func (r *runner) find(name string) (string, error) {
 	if path, ok := r.found[name]; ok {
 		return path, nil
@@ -171,7 +171,7 @@ func (r *runner) find(name string) (string, error) {
 	return path, err
 }
 
-// look is what was stolen and throttled since the last look, and who wanted the CPUs.
+// look returns steal, throttled time and contention since the last look.
 func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contention) {
 	before := r.lookedAt
 	r.lookedAt = time.Now()
@@ -191,7 +191,7 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 	return stolenNs, throttledNs, others
 }
 
-// beside runs what is not timed.
+// beside runs a command that is not timed.
 func beside(ctx context.Context, c process.Command) error {
 	c.Untraced = true
 	run, err := c.Run(ctx)

@@ -8,64 +8,62 @@ import (
 	"chronoscope/process"
 )
 
-// state is what a thread does.
+// state tells what a thread does.
 type state uint8
 
 const (
 	running state = iota
-	kept          // from a CPU: others have it
+	kept          // waits for a CPU that another thread has
 	blocked
 )
 
-// span is a stretch in one state.
+// span is a stretch of time that a thread spends in one state.
 type span struct {
 	state    state
 	from, to float64
-	// cpu is the CPU that the thread had, lost or gave up, next the one on which the
-	// stretch ended.
+	// cpu is the CPU that the thread has, lost or gave up. next is the CPU on which the span ended.
 	cpu, next int
-	// wake is how a block ended; nil if unknown. woken says that a thread that is kept from a CPU
-	// was woken before.
+	// wake tells how a block ended; nil if unknown. woken says that a thread that is kept from a CPU was
+	// woken before.
 	wake  *wakeup
 	woken bool
-	// within says that another thread of the program got the CPU that a thread is kept from.
+	// within says that another thread of the program got the CPU that the thread is kept from.
 	within bool
 }
 
-// line is the life of one thread.
+// line is the life of one thread: its spans in order of time.
 type line struct {
 	id, process, parent int
-	foreign             bool  // of another program
-	starter             *line // that started it; nil for none that is known
+	foreign             bool  // belongs to another program
+	starter             *line // the thread that started it; nil if unknown
 	spans               []span
-	order               int // its place among the threads, by their starts
-	// exitNs is when it exited, as far as that is noted; NaN where it did not.
+	order               int // index among the threads by their starts
+	// exitNs is the time of its exit; NaN if no exit was noted.
 	exitNs float64
-	// blockedNs is the time for which it was blocked after the program's exec, all together.
+	// blockedNs is the total time for which it was blocked after the program's exec.
 	blockedNs float64
-	// wake is the time for which it waited for a CPU after it was woken, from its exec to its exit.
+	// wake is the time for which it waited for a CPU after wake-ups, from its exec to its exit.
 	wake wait
-	// allWoken says that the end of each of its blocks is known; latencyNs is the time that idle
-	// CPUs then took to run it.
+	// allWoken says that the end of each of its blocks is known. latencyNs is the time that idle CPUs then
+	// took to run it.
 	allWoken  bool
 	latencyNs float64
-	// sinceExits is what [schedule.sinceExits] found; nil before.
+	// sinceExits caches the result of [schedule.sinceExits]; nil if not computed yet.
 	sinceExits *float64
-	// visited is how many spans and exits were looked at on its behalf: a test holds that this
+	// visited is the number of spans and exits that were looked at for this thread. A test checks that it
 	// grows no faster than the number of events.
 	visited int
 }
 
-// wait is the time for which threads waited for a CPU where switches don't show it: at least, and
-// at most.
+// wait bounds the time for which threads waited for a CPU without switches that show it.
 type wait struct{ lowNs, highNs float64 }
 
-// unknownWait is one of which nothing is known.
+// unknownWait is the wait if nothing is known.
 var unknownWait = wait{0, math.Inf(1)}
 
 func (w wait) known() bool { return !math.IsInf(w.highNs, 1) }
 
-// ns is the most that is known of.
+// ns returns the upper bound; 0 if there is none.
 func (w wait) ns() float64 {
 	if !w.known() {
 		return 0
@@ -75,10 +73,9 @@ func (w wait) ns() float64 {
 
 func (w wait) plus(v wait) wait { return wait{w.lowNs + v.lowNs, w.highNs + v.highNs} }
 
-// accounts holds what the kernel counted of the thread against its switches. What it waited
-// beyond those that show was after blocks; but some of these were before its exec, and on
-// its way from the event of its exit to its end it may have waited, too. Where the thread was
-// the last to exit, it is known for how long its end was seen later than that.
+// accounts bounds l.wake by the thread's run-queue wait, as the kernel counted it. The part that the switches don't
+// show was after blocks, of which some may have been before the exec, or between the event of the thread's exit and its
+// end. Of the last thread to exit it is known how late that end was seen, which bounds its waits there from below.
 func (l *line) accounts(t process.Thread, lastToExit bool) {
 	l.blockedNs = l.during(blocked, 0, math.Inf(1))
 	if l.allWoken {
@@ -95,43 +92,42 @@ func (l *line) accounts(t process.Thread, lastToExit bool) {
 	l.wake = wait{math.Max(0, unseen-before-after), math.Max(0, unseen-certain)}
 }
 
-// schedule is what all threads did, in nanoseconds from the program's exec.
+// schedule holds what all threads of a run did, in nanoseconds from the program's exec.
 type schedule struct {
 	threads map[int]*line
-	order   []*line // by their starts
-	leader  *line   // that became the program
-	last    *line   // of its process to exit
-	// awaited are, by process, the exits that a thread of it can have waited for: of its own
-	// threads, and of processes that they started.
+	order   []*line // in order of their starts
+	leader  *line   // the thread that became the program
+	last    *line   // the last thread of the leader's process to exit
+	// awaited holds, by process, the exits for which a thread of that process can have waited: those of its
+	// own threads, and of processes that they started.
 	awaited map[int][]exit
-	// lives are the threads that had a number, in order. foreign are threads of other programs that
-	// woke the program's, wakes the ends of blocks, and latency the time that idle CPUs took to run
-	// a woken thread.
+	// lives holds, by number, the threads that had the number, in order of time. foreign are threads of other
+	// programs that woke threads of the program. wakes are the ends of blocks. latency is the time that idle
+	// CPUs took to run a woken thread.
 	lives   map[int][]life
 	foreign []*line
 	wakes   []*wakeup
 	latency latency
 	// recordedNs is the time that recording tracepoints took from the program's threads.
 	recordedNs float64
-	// heldUpNs, workedForNs and heldUpKnown are those of [trajectory].
+	// heldUpNs, workedForNs and heldUpKnown are described in [trajectory].
 	heldUpNs, workedForNs float64
 	heldUpKnown           bool
-	// timedCalls and timesPassed are those of [trajectory].
+	// timedCalls and timesPassed are described in [trajectory].
 	timedCalls, timesPassed int
 }
 
-// life is a thread and the moment from which on it has its number.
+// life is a thread and the time from which on it had its number.
 type life struct {
 	*line
 	fromNs float64
 }
 
-// mostTailNs is the longest time for which a thread exists after the note of its exit, to free its
-// memory.
+// mostTailNs is the longest time for which a thread exists after the event of its exit, while it frees its memory.
 const mostTailNs = 100e6
 
-// named returns the program's thread that had a number at a time; nil if none had it. After the
-// thread's end another program may have the number.
+// named returns the program's thread that had the number id at a time; nil if there was none. After that thread's end
+// another program may have the number.
 func (s *schedule) named(id int32, atNs float64) (l *line) {
 	for _, x := range s.lives[int(id)] {
 		if l == nil || x.fromNs <= atNs {
@@ -149,7 +145,7 @@ type exit struct {
 	atNs float64
 }
 
-// add enters a thread that is seen for the first time.
+// add adds a thread on its first event.
 func (s *schedule) add(e process.Event) *line {
 	l := &line{
 		id: e.Thread, process: e.Process, parent: e.Parent, starter: s.threads[e.Parent],
@@ -161,7 +157,7 @@ func (s *schedule) add(e process.Event) *line {
 	return l
 }
 
-// exit enters the end of a thread.
+// exit records the end of a thread.
 func (s *schedule) exit(l *line, atNs float64) {
 	l.exitNs = atNs
 	x := exit{l, atNs}
@@ -177,16 +173,15 @@ func (s *schedule) exit(l *line, atNs float64) {
 	}
 }
 
-// newSchedule reads the kernel's notes. They come from outside: what does not fit is
-// passed over.
+// newSchedule builds the schedule from the kernel's events. Events that don't fit are skipped.
 func newSchedule(events []process.Event) *schedule {
 	s := &schedule{threads: map[int]*line{}, awaited: map[int][]exit{}, lives: map[int][]life{}, latency: usualLatency(nil)}
 	open := map[int]span{}
-	preempted := map[int]int{} // the thread that lost a CPU last
+	preempted := map[int]int{} // by CPU, the thread that lost it last
 	for _, e := range events {
 		at := float64(e.AtNs)
 		l := s.threads[e.Thread]
-		if l == nil || e.Kind == process.Forked && l.exited() { // whose number is given anew
+		if l == nil || e.Kind == process.Forked && l.exited() { // its number is in use again
 			l = s.add(e)
 		}
 		if e.Kind == process.Executed {
@@ -222,7 +217,7 @@ func newSchedule(events []process.Event) *schedule {
 		}
 	}
 	for _, l := range s.order {
-		if x, ok := open[l.id]; ok && x.state == kept && s.threads[l.id] == l { // it still had no CPU when the run ended
+		if x, ok := open[l.id]; ok && x.state == kept && s.threads[l.id] == l { // it had no CPU when the run ended
 			x.to, x.next = float64(events[len(events)-1].AtNs), x.cpu
 			l.spans = append(l.spans, x)
 		}
@@ -233,13 +228,13 @@ func newSchedule(events []process.Event) *schedule {
 	return s
 }
 
-// switchNs is the longest time between the two notes of a switch: one thread leaves a CPU, and the next has it. A
-// program that ran in between had the CPU for less.
+// switchNs is the longest time between the two events of a switch: one thread leaves a CPU, and the next one gets it.
+// A program that ran in between had the CPU for less.
 const switchNs = 10e3
 
-// missed says whether the kernel charged for much more time on CPUs than it noted: it stops
-// noting a program at its exec where that gives it other rights, or may not be read, and
-// notes nothing of a CPU that came up since.
+// missed reports whether the kernel charged for much more CPU time than its events show. The kernel records no more
+// events of a program after an exec that changes the program's rights, or of a file that may not be read. The kernel
+// records none of a CPU that came up after the start.
 func (s *schedule) missed(r *process.Run) bool {
 	more := func(chargedNs, notedNs float64, threads int) bool {
 		return chargedNs-notedNs > missedNs*float64(threads)+missedShare*chargedNs
@@ -258,15 +253,15 @@ func (s *schedule) missed(r *process.Run) bool {
 
 var errMissed = errors.New("it was charged for more time than the kernel noted, as where it has rights of its own, or may not be read")
 
-// What a program is charged for may be so much more than was noted, since each thread goes on
-// after the note of its exit: on a busy host that was seen to take 1 ms.
+// missedNs (for each thread) and missedShare (of the CPU time) bound the time that a program may be charged for beyond
+// its events, since each thread goes on after the event of its exit: on a busy host for 1 ms.
 const missedNs, missedShare = 3e6, 0.05
 
-// exited says whether it has.
+// exited reports whether the thread has exited.
 func (l *line) exited() bool { return !math.IsNaN(l.exitNs) }
 
-// takeOver gives the number of a process's first thread, which has exited, to the one that
-// called exec: it is the only one left (execve(2)).
+// takeOver handles the exec of a thread that is not the first one of its process: that thread is the only one left, and
+// takes over the number of the first one, which has exited (execve(2)).
 func (s *schedule) takeOver(first *line, atNs float64, open map[int]span) {
 	for _, l := range s.order {
 		if l.process != first.process || l.exited() {
@@ -285,7 +280,7 @@ func (s *schedule) takeOver(first *line, atNs float64, open map[int]span) {
 	}
 }
 
-// exitBefore is the last exit, while a thread was blocked, that it can have waited for.
+// exitBefore returns the last exit, during a block of the thread, for which it can have waited; nil if there is none.
 func (s *schedule) exitBefore(l *line, began, woken float64, but map[*line]bool) (*line, float64) {
 	// A thread wakes the one that joins it a little before its exit is noted.
 	exits := s.awaited[l.process]
@@ -301,7 +296,7 @@ func (s *schedule) exitBefore(l *line, began, woken float64, but map[*line]bool)
 	return nil, 0
 }
 
-// exitAfter is the first exit of a thread of the same process after a time.
+// exitAfter returns the first exit of a thread of the same process after a time; nil if there is none.
 func (s *schedule) exitAfter(l *line, atNs float64, but map[*line]bool) *line {
 	exits := s.awaited[l.process]
 	for _, e := range exits[after(exits, atNs):] {
@@ -313,7 +308,7 @@ func (s *schedule) exitAfter(l *line, atNs float64, but map[*line]bool) *line {
 	return nil
 }
 
-// after is the index of the first exit after a time.
+// after returns the index of the first exit after a time.
 func after(exits []exit, ns float64) int {
 	i, _ := slices.BinarySearchFunc(exits, ns, func(e exit, ns float64) int {
 		if e.atNs <= ns {
@@ -324,7 +319,7 @@ func after(exits []exit, ns float64) int {
 	return i
 }
 
-// total is the time for which the thread was in a state.
+// total returns the time that the thread spent in a state.
 func (l *line) total(in state) (ns float64) {
 	l.visited += len(l.spans)
 	for _, x := range l.spans {
@@ -335,7 +330,7 @@ func (l *line) total(in state) (ns float64) {
 	return ns
 }
 
-// during is the time for which the thread was in a state, between two times.
+// during returns the time that the thread spent in a state between two times.
 func (l *line) during(in state, from, to float64) (ns float64) {
 	l.visited += len(l.spans)
 	for _, x := range l.spans {
@@ -346,15 +341,15 @@ func (l *line) during(in state, from, to float64) (ns float64) {
 	return ns
 }
 
-// wakeOf is how long the thread waited for a CPU at the end of a block that took ns, at
-// least: all that it waited after blocks, less what may have been waited after the others.
+// wakeOf returns the least time for which the thread waited for a CPU at the end of a block of ns: its waits after all
+// blocks, less what may have been after the other blocks.
 func (l *line) wakeOf(ns float64) float64 {
 	others := math.Max(0, l.blockedNs-ns)
 	return math.Min(ns, math.Max(0, l.wake.lowNs-others))
 }
 
-// ender is the thread that ended the program: the last to exit, or, where that was ended
-// by another one of its process, the other.
+// ender returns the thread that ended the program: the last one to exit, or the thread of the same process that ended
+// that one.
 func (s *schedule) ender() *line {
 	l := s.last
 	seen := map[*line]bool{nil: true}
@@ -376,11 +371,10 @@ func (s *schedule) ender() *line {
 	return l
 }
 
-// dyingNs is how long a thread may run whose process another one has ended.
+// dyingNs is the longest time for which a thread runs after another thread has ended their process.
 const dyingNs = 1e6
 
-// sinceExits is the time for which, all together, the thread was still blocked after the exits that it
-// can have waited for.
+// sinceExits returns the total time for which the thread was still blocked after exits for which it can have waited.
 func (s *schedule) sinceExits(l *line) (ns float64) {
 	if l.sinceExits == nil {
 		for _, x := range l.spans {
@@ -393,7 +387,7 @@ func (s *schedule) sinceExits(l *line) (ns float64) {
 	return *l.sinceExits
 }
 
-// lastCPU is the CPU that the thread was on last; -1 if it never had one.
+// lastCPU returns the CPU on which the thread was last; -1 if it never had one.
 func (l *line) lastCPU() int {
 	if len(l.spans) == 0 {
 		return -1
@@ -401,7 +395,7 @@ func (l *line) lastCPU() int {
 	return l.spans[len(l.spans)-1].cpu
 }
 
-// lastBlock is the thread's last one.
+// lastBlock returns the bounds of the thread's last block; ok is false if it never blocked.
 func (l *line) lastBlock() (fromNs, toNs float64, ok bool) {
 	for _, x := range slices.Backward(l.spans) {
 		if x.state == blocked {

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// longestInterpreter is how much of a script's first line the kernel reads.
+// longestInterpreter is the number of bytes of a script's first line that the kernel reads.
 const longestInterpreter = 256
 
-// interpreter is what runs a command that is a script, as its first line says; empty where it
-// is a program.
+// interpreter returns the interpreter that the first line of a script names; empty if the command is no script.
 func interpreter(command string) string {
 	path, err := exec.LookPath(command)
 	if err != nil {

@@ -9,40 +9,39 @@ import (
 	"chronoscope/machine"
 )
 
-// Setting is what is known beforehand of the machine. [Here] fills in what is not given.
+// Setting is what is known of the machine before a measurement. [Here] fills in what is not given.
 type Setting struct {
-	// CounterHz is the rate of the processor's counter, in Hz; 0 is not known.
+	// CounterHz is the rate of the processor's counter, in Hz; 0 if unknown.
 	CounterHz float64
-	// Noise of the CPUs, as far as it is known beforehand, and Watch sees more of it: for so
-	// long, on the CPU of the caller; nil where that can't be.
+	// Noise is what interrupts are known to take from the CPUs. Watch measures it on the caller's CPU for the
+	// given time; nil if that is not possible.
 	Noise machine.Noise
 	Watch func(context.Context, time.Duration) machine.Noise
-	// CPUs is how many the programs may use; 0 is not known.
+	// CPUs is the number of CPUs that the programs may use; 0 if unknown.
 	CPUs int
-	// CoreHz is the rate of the core now, in Hz, on which the caller runs; nil where it
-	// can't be measured.
+	// CoreHz returns the present rate of the core on which the caller runs, in Hz; nil if it can't be
+	// measured.
 	CoreHz func() float64
-	// Slowed is the share by which independent instructions now take longer than on a core that
-	// nothing shares, on the CPU of the caller ([clock.PortProbe]); nil where it can't be measured.
+	// Slowed returns the share by which independent instructions now take longer on the caller's CPU than on
+	// a core that nothing shares ([clock.PortProbe]); nil if it can't be measured.
 	Slowed func() float64
 	// Counting is how the kernel accounts for CPU time.
 	Counting Counting
-	// Reach is between which durations each method did on this machine, as a validation of
-	// the methods has found; without one the source's own limits are taken (section 9.6).
+	// Reach holds the range of durations that each method measures within a tolerance, from a validation on
+	// this machine. If it is empty, the limits of the source hold (Bryant 2003, section 9.6).
 	Reach []Reach
-	// Nice is the niceness of all programs that don't have one of their own, by
-	// process.Command.Nice.
+	// Nice is the niceness of programs whose process.Command.Nice is 0.
 	Nice int
-	// NoWakeups turns off recording the kernel's tracepoints for programs that wait.
+	// NoWakeups turns off the recording of the kernel's tracepoints for programs that wait.
 	NoWakeups bool
-	// Root holds the machine's /proc and /sys; nil is this machine's.
+	// Root holds the /proc and /sys to read; nil reads those of this machine.
 	Root fs.FS
 }
 
-// Reach is between which durations a method kept within a tolerance, at a load.
+// Reach is the range of durations that a method measured within a tolerance, under a load.
 type Reach struct {
 	Method Method
-	// Load is how many threads wanted the CPU, the measured one among them.
+	// Load is the number of threads that wanted the CPU, including the measured one.
 	Load int
 	// Tolerance is the greatest relative error.
 	Tolerance float64
@@ -50,8 +49,8 @@ type Reach struct {
 	MinDurationNs, MaxDurationNs float64
 }
 
-// reaches tells the method's reach at the precision that is asked for, beside competitors,
-// by the coarsest tolerance that is no coarser; false where none was found.
+// reaches returns the range of durations that the method measures under competition: by the results with the largest
+// tolerance that does not exceed the precision. ok is false if there are none.
 func (s Setting) reaches(m Method, precision float64) (fromNs, toNs float64, ok bool) {
 	tolerance := 0.0
 	for _, r := range s.Reach {
@@ -75,8 +74,8 @@ func (s Setting) reaches(m Method, precision float64) (fromNs, toNs float64, ok 
 
 // Counting is how a kernel accounts for CPU time.
 type Counting struct {
-	// TickNs is the tick of a kernel that charges whole ticks; 0 for one that charges by a clock,
-	// and for Unknown.
+	// TickNs is the tick of a kernel that charges whole ticks; 0 if the kernel charges by a clock, or if
+	// Unknown is set.
 	TickNs  float64
 	Unknown bool
 }

@@ -11,18 +11,18 @@ import (
 	"chronoscope/stats"
 )
 
-// mostProbed is the largest number of CPUs that are probed around a run. To move this thread to each of two and
-// back took 0.6 ms a run: of many CPUs it would take longer than the program.
+// mostProbed is the largest number of CPUs that are probed around a run. Moving this thread to each of two CPUs and
+// back took 0.6 ms per run; for many CPUs it would take longer than the program.
 const mostProbed = 4
 
-// probedFor is how long the result of a probe holds: the one after a run is also the one before the next.
+// probedFor is the time for which a result holds: the probe after a run is also the one before the next run.
 const probedFor = time.Millisecond
 
-// sharingProbe tells whether something else uses the cores of CPUs, such as a busy hyperthread of another
-// virtual machine.
+// sharingProbe finds out whether something else uses the cores of CPUs, such as another virtual machine on the second
+// hyperthread.
 type sharingProbe struct {
-	slowed func() float64 // on the CPU of the caller; nil if unknown
-	cpus   []int          // that programs may use, unless they are bound to others
+	slowed func() float64 // of the caller's CPU; nil if unknown
+	cpus   []int          // those that programs may use, unless they are bound to others
 	last   map[int]float64
 	at     time.Time
 }
@@ -35,9 +35,8 @@ func newSharingProbe(slowed func() float64) *sharingProbe {
 	return p
 }
 
-// now returns the share by which independent instructions take longer than on a core that nothing shares,
-// for each CPU that a command may use: none if that is unknown. bound are the CPUs that the command is
-// bound to, if any.
+// now returns, for each CPU that a command may use, the share by which independent instructions take longer than on a
+// core that nothing shares; nil if unknown. bound are the CPUs to which the command is bound, if any.
 func (p *sharingProbe) now(bound []int) map[int]float64 {
 	cpus := bound
 	if len(cpus) == 0 {
@@ -60,8 +59,8 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 	return p.last
 }
 
-// slowedWhere returns the largest share on any CPU that a program ran on; NaN if one of them was not
-// probed, or if it is not known where the program ran.
+// slowedWhere returns the largest share of the CPUs on which a program ran; NaN if one of them was not probed, or if it
+// is not known where the program ran.
 func slowedWhere(slowed map[int]float64, events []process.Event) float64 {
 	worst := math.NaN()
 	for _, e := range events {
@@ -79,20 +78,20 @@ func slowedWhere(slowed map[int]float64, events []process.Event) float64 {
 	return worst
 }
 
-// fewestApart runs on cores that nothing shared tell what the others lost.
+// fewestApart is the least number of runs on unshared cores that show what the others lost.
 const fewestApart = 4
 
-// sharedCore tells whether something else used the core just before or just after the run.
+// sharedCore reports whether something else used the core just before or just after the run.
 func (r *Run) sharedCore() bool {
 	return env.Probed{SlowedBefore: r.slowedBefore, SlowedAfter: r.slowedAfter}.Shared()
 }
 
-// unseenAtMost is by how many times more than expected the runs that are left may have shared a core unseen:
-// neighbours come and go in other ways than at random.
+// unseenAtMost is the factor by which the remaining runs may have shared a core unseen for longer than expected, since
+// other programs do not come and go at random.
 const unseenAtMost = 2
 
-// keepApart leaves the runs during which nothing else used the core, where there are enough for an interval and
-// the others clearly took longer. On a machine of its own a program shares its core with nobody.
+// keepApart leaves out the runs during which something else used the core, if the others are enough for an interval and
+// clearly took less time. On a machine of its own a program shares its core with nothing.
 func (c *conclusion) keepApart() {
 	var probed []env.Probed
 	var apart, shared []float64
@@ -123,15 +122,15 @@ func (c *conclusion) keepApart() {
 	c.leftShared = len(shared)
 }
 
-// saySharing tells what became of runs on shared cores.
+// saySharing tells in the explanation if runs on shared cores were left out.
 func (c *conclusion) saySharing() {
 	if c.leftShared > 0 {
 		c.Explanation += fmt.Sprintf("; %s that shared a core, such as with a busy hyperthread, took %s longer and do not count", stats.Count(c.leftShared, "run"), stats.Share(c.sharing.Costs))
 	}
 }
 
-// judgeSharing lowers the verdict where the core was shared and the runs that shared it count, with a cost that
-// is not known. It slows only what runs.
+// judgeSharing lowers the verdict if runs on shared cores count and it is not known what the sharing cost them. Sharing
+// slows a program only while it runs.
 func (c *conclusion) judgeSharing() {
 	if c.leftShared > 0 || c.sharing.Slowed*c.typical((*Run).ranShare) <= stats.WideShare {
 		return

@@ -10,12 +10,12 @@ import (
 	"chronoscope/stats"
 )
 
-// starvedShare is the share of its time for which a run that is ended waited for a CPU: beside ten loops of
-// its own priority a program waits for less.
+// starvedShare is the share of its time for which a run has to wait for a CPU to be ended. Beside ten loops of its own
+// priority a program waits for a smaller share.
 const starvedShare = 0.95
 
-// StarvedError says that a run was ended, since it lasted far longer than the time for all runs, and waited
-// for a CPU nearly all the time, as programs of the policy SCHED_IDLE do beside others.
+// StarvedError says that a run was ended because it lasted far longer than the time for all runs, and waited for a CPU
+// nearly all of that time, as programs of the policy SCHED_IDLE do beside others.
 type StarvedError struct{ Waited, Lasted time.Duration }
 
 // Error says what happened, and what would help.
@@ -24,8 +24,8 @@ func (e *StarvedError) Error() string {
 		stats.Duration(float64(e.Lasted), 3), 100*e.Waited.Seconds()/e.Lasted.Seconds(), remedy.Of(remedy.CPUs), remedy.Of(remedy.MaxTime))
 }
 
-// starved tells how long a process that was started the given time ago waited for a CPU, where that is nearly
-// all of the time.
+// starved returns an error if a process that was started the given time ago waited for a CPU for nearly all of that
+// time.
 func starved(now process.Snapshot, lasted time.Duration) error {
 	var waited time.Duration
 	for _, t := range now.Threads {
@@ -37,8 +37,8 @@ func starved(now process.Snapshot, lasted time.Duration) error {
 	return &StarvedError{waited, lasted}
 }
 
-// endStarved returns a function that watches a process that has started, and calls end where it's starved
-// once the series, which has taken spentNs before, lasts twice as long as it may. It watches until ctx ends.
+// endStarved returns a function that watches a process that has started. As soon as the series, which took spentNs
+// before, lasts twice as long as it may, it calls end if the process is starved. It watches until ctx ends.
 func (m *measurement) endStarved(ctx context.Context, spentNs float64, end context.CancelCauseFunc) func(pid int) {
 	if m.plan.MaxTime == 0 {
 		return nil

@@ -9,15 +9,15 @@ import (
 
 // timerWait is a block that was ended by a timer.
 type timerWait struct {
-	thread int // its place among the threads of the program, by their starts
+	thread int // its index among the threads of the program by their starts
 	ns     float64
-	// lateNs bounds the delay of the block's begin compared with a run alone.
+	// lateNs is the largest possible delay of the block's begin compared with a run alone.
 	lateNs float64
 }
 
-// allowForTimers lowers the upper bounds of a program whose sleeps last equally long in all runs,
-// however late they begin: such sleeps have no deadline, so waits before them are subtracted.
-// ruleOutDeadline does this for a single thread without tracepoints.
+// allowForTimers lowers the upper bounds of a program whose sleeps last equally long in all runs, no matter how late
+// they begin: such sleeps have no deadline, so the waits before them are subtracted. ruleOutDeadline does this for a
+// single thread without tracepoints.
 func (c *conclusion) allowForTimers() {
 	if c.varies || c.mostlyLate() || !c.timersMove() {
 		return
@@ -29,10 +29,10 @@ func (c *conclusion) allowForTimers() {
 	}
 }
 
-// timersMove reports whether each sleep of the program lasts equally long in all runs, although it
-// began late by different times, or hardly late at all.
+// timersMove reports whether each sleep of the program lasts equally long in all runs, although it began late by
+// different times, or was hardly late at all.
 func (c *conclusion) timersMove() bool {
-	type sleep struct{ thread, number int } // of the thread
+	type sleep struct{ thread, number int } // number is the sleep's index in its thread
 	slept, late := map[sleep][]float64{}, map[sleep][]float64{}
 	most, fewest := 0, math.MaxInt
 	for _, r := range c.used {
@@ -47,7 +47,7 @@ func (c *conclusion) timersMove() bool {
 		}
 		most, fewest = max(most, len(t.timers)), min(fewest, r.timedWaits)
 	}
-	if most < fewest { // of some, the time has always passed
+	if most < fewest { // some calls found their time passed in every run
 		return false
 	}
 	matters := c.plan.Precision * stats.Median(c.low) / float64(max(1, most))

@@ -7,85 +7,81 @@ import (
 	"chronoscope/process"
 )
 
-// trajectory is the way of one run through the scheduler, as the kernel noted it. All
-// times are in nanoseconds, from the program's exec to its end.
+// trajectory is how one run went through the scheduler, as the kernel noted it. All times are in nanoseconds, from the
+// program's exec to its end.
 type trajectory struct {
 	wallNs float64
-	// threads is how many there were.
+	// threads is the number of the program's threads.
 	threads int
-	// ranNs is the time for which they had CPUs, all together.
+	// ranNs is the total time for which they had CPUs.
 	ranNs float64
-	// idleNs is the time for which none of them ran, or could have run as far as switches tell.
+	// idleNs is the time for which no thread ran, or could have run as far as switches tell.
 	idleNs float64
-	// deficientNs is the time for which one of them was kept from a CPU, while they had not all
-	// of the CPUs that they may use.
+	// deficientNs is the time for which a thread was kept from a CPU while the program had fewer CPUs than it
+	// may use.
 	deficientNs float64
-	// haltedNs is the time for which one of them was kept from a CPU and none had one.
+	// haltedNs is the time for which a thread was kept from a CPU and no thread had one.
 	haltedNs float64
-	// low and high are when the program would have ended alone, at the earliest and at the
-	// latest.
+	// low and high are the earliest and the latest time at which the program would have ended alone.
 	low, high progress
-	// preemptions are how often other programs took a CPU away.
+	// preemptions is the number of times that other programs took a CPU away.
 	preemptions int
-	// wake is the time for which woken threads waited for a CPU, which switches don't tell: the
-	// first one, and the others.
+	// leaderWake and othersWake bound the time for which the first thread, and all others together, waited for
+	// a CPU after they were woken, as far as switches don't show it.
 	leaderWake, othersWake wait
-	// othersKnown says that the accounts of the others tell, and not what other runs showed.
+	// othersKnown says that othersWake follows from the accounts of the threads, not from other runs.
 	othersKnown bool
-	// sleeps are how often the first thread blocked for longer than is passable, and
-	// keptBeforeNs for how long threads had been kept from CPUs when it last did.
+	// sleeps is the number of blocks of the first thread that were longer than passable. keptBeforeNs is the
+	// time for which threads had been kept from CPUs before the last of these blocks.
 	sleeps       int
 	keptBeforeNs float64
-	// startNs is the time for which the first thread ran before its exec.
+	// startNs is the time for which the first thread ran before the exec.
 	startNs float64
-	// stolenNs is what a hypervisor took while the first thread had a CPU.
+	// stolenNs is the steal while the first thread had a CPU.
 	stolenNs float64
-	// spunNs is the time for which threads ran while others of the program were kept from CPUs that
-	// somebody else had: some may have spun, waiting for those. Processes share memory, too. A thread
-	// that exited before any of those ran again did not.
+	// spunNs is the time for which threads ran while others of the program, of any process, were kept from
+	// CPUs by other programs: they may have spun, waiting for those. It leaves out threads that exited before
+	// any of those ran again.
 	spunNs float64
-	// blocksKnown is the number of blocks whose end is known, blocksUnknown that of the others.
+	// blocksKnown is the number of blocks with a known end, blocksUnknown that of the others.
 	blocksKnown, blocksUnknown int
-	// handed is the number of blocks that other threads of the program ended, not by exiting, and that
-	// raise the earliest end. Where threads fight for a lock, their order may be another one alone.
+	// handed is the number of blocks that other threads of the program ended, other than by exiting, and that
+	// raise the earliest end. If threads compete for a lock, they may get it in another order alone.
 	handed int
-	// strangersNs is the time for which threads waited for other programs that are known, but not
-	// from when on these worked for them.
+	// strangersNs is the time for which threads waited for known threads of other programs of which it is not
+	// known when they began to work for the program.
 	strangersNs float64
-	// strangersKeptNs is the time for which other programs were kept from CPUs while they worked for
-	// this one.
+	// strangersKeptNs is the time for which other programs were kept from CPUs while they worked for this one.
 	strangersKeptNs float64
-	// timers are the blocks that were ended by timers. moved is high if the end of each of these
-	// moves with its begin.
+	// timers are the blocks that timers ended. moved is what high would be if all of these blocks were sleeps of
+	// a fixed length.
 	timers []timerWait
 	moved  progress
-	// timedCalls counts the calls that wait until some time, timesPassed those whose time had passed
-	// before the thread gave up its CPU.
+	// timedCalls is the number of calls that wait until some time, timesPassed that of the calls whose time
+	// had passed before the thread gave up its CPU.
 	timedCalls, timesPassed int
-	// heldUpNs is the time for which others can have delayed the program, and workedForNs that for which others had
-	// CPUs that may have worked for it, where the tracepoints' events tell these.
+	// heldUpNs is the most time for which others can have delayed the program, and workedForNs the time for
+	// which others that are known to work for it had CPUs. heldUpKnown says that tracepoints told both.
 	heldUpNs, workedForNs float64
 	heldUpKnown           bool
-	// recordedNs is the time that recording tracepoints took from the threads. Not all of it delayed
-	// the end.
+	// recordedNs is the time that recording tracepoints took from the threads. Only a part of it delayed the end.
 	recordedNs float64
 }
 
-// progress is how far a thread would have come, alone on the machine, by the time that it
-// really was at some point.
+// progress is how far a thread would have come by some moment of the run if it had been alone on the machine.
 type progress struct {
 	atNs float64
-	// ranNs and preemptions are of the way that led there, as far back as it is all a
-	// program's own: what disturbed it there delayed it.
+	// ranNs and preemptions are the running time and the preemptions on the path to here, as far back as the
+	// path belongs to the program alone: what disturbed the program there delayed it.
 	ranNs       float64
 	preemptions int
-	// hiddenNs is what was taken off for waits that switches don't show.
+	// hiddenNs is what was subtracted for waits that switches don't show.
 	hiddenNs float64
-	// own says that the way leads back to the exec.
+	// own says that the path leads back to the exec.
 	own bool
 }
 
-// later returns the later of the two.
+// later returns p or q, whichever is later.
 func (p progress) later(q progress) progress {
 	if q.atNs > p.atNs {
 		return q
@@ -93,28 +89,27 @@ func (p progress) later(q progress) progress {
 	return p
 }
 
-// atMost is the progress with an earlier end, if that is earlier.
+// atMost returns the progress with atNs limited to ns.
 func (p progress) atMost(ns float64) progress {
 	p.atNs = math.Min(p.atNs, ns)
 	return p
 }
 
-// wakeLatencyNs is how long a thread may take from being woken to running on a machine
-// of its own: an idle CPU has to be told, and on a virtual machine to be scheduled by
-// the host.
+// wakeLatencyNs is the longest time from a thread's wake-up until it runs, on a machine of its own: an idle CPU has to
+// be told, and on a virtual machine the host has to schedule it.
 const wakeLatencyNs = 200e3
 
-// exitLatencyNs is how long after the record of an exit the one that waits for it may
-// be woken on a machine of its own.
+// exitLatencyNs is the longest time from the event of an exit until the thread that waits for it is woken, on a machine
+// of its own.
 const exitLatencyNs = 0.6e6
 
-// Waits for something else than the program itself that are too short, in all, to have
-// absorbed anything: page faults, locks of the kernel.
+// passableNs and passableShare, of the wall time, bound the total of waits for something outside the program that are
+// too short to have absorbed a delay, such as page faults and locks of the kernel.
 const passableNs, passableShare = 0.5e6, 0.005
 
-// follow finds the trajectory of a run on `cpus` CPUs (0 if unknown), with the tracepoints' events;
-// false if the kernel noted no events, or ctx ended. othersWakeNs bounds the time for which threads
-// without accounts waited for a CPU after they were woken.
+// follow finds the trajectory of a run on `cpus` CPUs (0 if unknown), also from the tracepoints' events. It returns
+// false if the kernel's events are missing or incomplete, or if ctx ended. othersWakeNs bounds the time for which
+// threads without accounts waited for a CPU after they were woken.
 func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64, e wakeupEvents) (trajectory, bool) {
 	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
 		return trajectory{}, false
@@ -126,12 +121,12 @@ func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64,
 	return s.follow(ctx, r, cpus, othersWakeNs)
 }
 
-// follow finds the trajectory that the schedule of a run shows.
+// follow finds the trajectory of the run that has this schedule.
 func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64) (trajectory, bool) {
 	if s.leader == nil {
 		return trajectory{}, false
 	}
-	// What a tracer's stops take is charged, and no exec gives a traced program other rights.
+	// A traced program is charged for the stops by its tracer, and no exec gives it other rights.
 	if r.Untraced != nil && s.missed(r) {
 		r.Unwatched = errMissed
 		return trajectory{}, false
@@ -159,7 +154,7 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 	return t, err == nil
 }
 
-// again sweeps once more, and returns the latest end that results under other assumptions.
+// again sweeps once more under other assumptions, and returns the latest end under these.
 func (w *way) again(ctx context.Context, timersMove, enoughCPUs bool) (progress, error) {
 	t := trajectory{wallNs: w.wallNs}
 	passable := math.Max(passableNs, passableShare*t.wallNs)
@@ -168,15 +163,14 @@ func (w *way) again(ctx context.Context, timersMove, enoughCPUs bool) (progress,
 	return t.high, err
 }
 
-// greedyNs bounds the time on a number of CPUs, from the longest path through the program, which is its
-// time on as many CPUs as it has threads: while no CPU is idle that a thread waits for, a thread on that
-// path waits only while all CPUs do work that is not on it (Graham, Bounds on Multiprocessing Timing
-// Anomalies, 1969).
+// greedyNs bounds the time on a number of CPUs by the longest path through the program, which is its time with a CPU
+// for each thread. If no CPU is idle while a thread waits for one, a thread on that path waits only while all CPUs do
+// work that is not on the path (Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
 func (t *trajectory) greedyNs(path progress, cpus int) float64 {
 	return path.atNs + math.Max(0, t.ranNs-path.ranNs)/float64(cpus)
 }
 
-// against holds the schedule against the kernel's own accounts of the threads.
+// against sets the waits of woken threads, and the steal, by the kernel's accounts of the threads.
 func (t *trajectory) against(s *schedule, r *process.Run, othersAtMostNs float64) {
 	t.leaderWake, t.othersWake = unknownWait, wait{0, othersAtMostNs}
 	if r.WaitOf == process.NoThread {
@@ -210,10 +204,10 @@ func (t *trajectory) against(s *schedule, r *process.Run, othersAtMostNs float64
 	}
 }
 
-// wake is that of all threads.
+// wake returns the waits of all woken threads.
 func (t *trajectory) wake() wait { return t.leaderWake.plus(t.othersWake) }
 
-// known is a figure, 0 where it is not known.
+// known returns ns, or 0 if it is NaN.
 func known(ns float64) float64 {
 	if math.IsNaN(ns) {
 		return 0

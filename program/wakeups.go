@@ -9,51 +9,51 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// wakeup is the end of a block, from the kernel's tracepoints.
+// wakeup tells how a block ended, by the kernel's tracepoints.
 type wakeup struct {
 	atNs   float64
 	source tracepoint.WakeSource
-	by     *line // the thread that woke it; nil where something else did
-	// inKernel says that no signal could wake the thread, as while it waits for a disk. Such a wait
-	// began with the block.
+	by     *line // the thread that ended the block; nil if something else did
+	// inKernel says that no signal could wake the thread, as while it waits for a disk. What such a thread waits
+	// for begins with the block.
 	inKernel bool
-	// low and high are the progress that by would have made alone until the wake-up. known says that
-	// they are known; linked says that they follow from the measured program's own path.
+	// low and high are the progress that by would have made alone until the wake-up, if known is set. linked
+	// says that this progress follows from the measured program's own path.
 	low, high     progress
 	linked, known bool
 	// tailNs is the time for which by ran between the note of its exit and the wake-up.
 	tailNs float64
 }
 
-// wakeupEvents are the events of all threads of the machine while a program ran.
+// wakeupEvents are the events of all threads of the machine during a run of a program.
 type wakeupEvents struct {
 	events []tracepoint.Event
-	execNs int64 // the time 0 of the program's events
-	// watcher is this process.
+	execNs int64 // the time 0 of the program's events, in ns of the monotonic clock
+	// watcher is the process number of this process.
 	watcher int32
-	// eachNs is the time that the kernel took to record one of them, at most.
+	// eachNs is the most time that the kernel took to record one event.
 	eachNs float64
 }
 
 func (e wakeupEvents) at(ns int64) float64 { return float64(ns - e.execNs) }
 
-// turn notes that a thread got a CPU.
+// turn is the moment when a thread got a CPU.
 type turn struct {
 	atNs   float64
-	thread int32 // 0 is the idle thread, and unknownThread one that is not known
+	thread int32 // 0 is the idle thread, unknownThread one that is not known
 }
 
 // unknownThread stands in a CPU's turns where the kernel left out a switch.
 const unknownThread = -1
 
-// waking is the wake-up of a thread.
+// waking is a wake-up of a thread.
 type waking struct {
 	atNs   float64
 	thread int32
 	waker  tracepoint.Waker
 }
 
-// leaving notes that a thread gave up its CPU.
+// leaving is the moment when a thread gave up or lost its CPU.
 type leaving struct {
 	atNs  float64
 	state tracepoint.State
@@ -62,8 +62,8 @@ type leaving struct {
 // wakeups adds the tracepoints' events to the schedule of a run.
 type wakeups struct {
 	*schedule
-	turns    map[int32][]turn   // of each CPU
-	wakings  map[int32][]waking // of each thread
+	turns    map[int32][]turn   // by CPU
+	wakings  map[int32][]waking // by thread
 	leavings map[int32][]leaving
 	foreign  map[int32]*line
 }
@@ -71,11 +71,11 @@ type wakeups struct {
 // mostForeign is the largest number of threads of other programs that are followed.
 const mostForeign = 10_000
 
-// earlyNs is the longest time between a wake-up and the note of the block that it ends.
+// earlyNs is the longest time from a wake-up to the event of the block that it ends.
 const earlyNs = 50e3
 
-// addWakeups finds out who ended the blocks of all threads, and follows the threads of other
-// programs that did. The run took wallNs.
+// addWakeups finds out who ended the blocks of all threads, and follows the threads of other programs that ended some.
+// The run took wallNs.
 func (s *schedule) addWakeups(e wakeupEvents, wallNs float64) {
 	w := &wakeups{s, map[int32][]turn{}, map[int32][]waking{}, map[int32][]leaving{}, map[int32]*line{}}
 	all := w.read(e)
@@ -91,11 +91,10 @@ func (s *schedule) addWakeups(e wakeupEvents, wallNs float64) {
 	s.heldUpKnown = true
 }
 
-// latency bounds the time from a wake-up until an idle CPU runs the thread: the 10th and 90th
-// percentile.
+// latency holds the 10th and the 90th percentile of the time from a wake-up until an idle CPU runs the thread.
 type latency struct{ lowNs, highNs float64 }
 
-// fewestLatencies is the smallest number of wake-ups for percentiles.
+// fewestLatencies is the least number of wake-ups for these percentiles.
 const fewestLatencies = 10
 
 func usualLatency(all []float64) latency {
@@ -106,7 +105,7 @@ func usualLatency(all []float64) latency {
 	return latency{math.Min(stats.Quantile(all, 0.1), wakeLatencyNs), math.Min(stats.Quantile(all, 0.9), wakeLatencyNs)}
 }
 
-// read sorts the events by CPU and thread, and returns all wake-ups in order of time.
+// read sorts the events by CPU and by thread, and returns all wake-ups in order of time.
 func (w *wakeups) read(e wakeupEvents) (all []waking) {
 	wakers := tracepoint.NewWakers()
 	for _, x := range e.events {
@@ -135,8 +134,8 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 	return all
 }
 
-// leftIdle returns when a thread got a CPU that was idle, between two times, at the earliest. Some kernels, such as
-// those of virtual machines that were restored, note nothing that the idle thread of a CPU does.
+// leftIdle returns the earliest time, from `from` to `to`, at which a thread can have got a CPU that was idle. Some
+// kernels, such as those of restored virtual machines, record no event of a CPU's idle thread.
 func (w *wakeups) leftIdle(id int32, cpu int, from, to float64) float64 {
 	if l := w.named(id, to); l != nil {
 		i, _ := slices.BinarySearchFunc(l.spans, to-earlyNs, func(x span, ns float64) int { return cmp.Compare(x.to, ns) })
@@ -153,8 +152,8 @@ func (w *wakeups) leftIdle(id int32, cpu int, from, to float64) float64 {
 	return from
 }
 
-// findPassed counts the calls that wait until some time, and those in which the thread did not give
-// up its CPU, because that time had or may have passed.
+// findPassed counts the calls that wait until some time, and those in which the thread did not give up its CPU since
+// that time had passed, or may have.
 func (w *wakeups) findPassed(e wakeupEvents) {
 	began := map[int32]float64{}
 	for _, x := range e.events {
@@ -171,7 +170,7 @@ func (w *wakeups) findPassed(e wakeupEvents) {
 			w.timedCalls++
 			began[x.Thread] = at
 			continue
-		case tracepoint.OtherTimer: // whether its time has passed is not told
+		case tracepoint.OtherTimer: // whether its time had passed is not known
 			w.timesPassed++
 			continue
 		}
@@ -193,8 +192,7 @@ func (l *line) blockedWithin(from, to float64) bool {
 	return false
 }
 
-// findForeign finds the threads of other programs that woke threads of the program, directly or
-// through one another.
+// findForeign finds the threads of other programs that woke threads of the program, directly or through others.
 func (w *wakeups) findForeign(all []waking) {
 	for _, k := range slices.Backward(all) {
 		by := k.waker.Thread
@@ -210,7 +208,7 @@ func (w *wakeups) findForeign(all []waking) {
 	}
 }
 
-// followForeign adds the spans of these threads to the schedule.
+// followForeign adds the spans of the foreign threads to the schedule.
 func (w *wakeups) followForeign(e wakeupEvents) {
 	open := map[*line]span{}
 	enter := func(l *line, in state, x tracepoint.Event) {
@@ -226,7 +224,7 @@ func (w *wakeups) followForeign(e wakeupEvents) {
 			continue
 		}
 		if l := w.foreign[x.Other]; l != nil {
-			if _, seen := open[l]; !seen { // it was not on a CPU since before the recording
+			if _, seen := open[l]; !seen { // it had no CPU since the recording began
 				enter(l, blocked, e.first(x))
 			}
 			enter(l, running, x)
@@ -238,11 +236,11 @@ func (w *wakeups) followForeign(e wakeupEvents) {
 		if before, seen := open[l]; !seen || before.state != running {
 			began, ok := w.turnBefore(x.CPU, e.at(x.AtNs))
 			switch {
-			case ok && began.thread == x.Thread: // after a switch that the kernel left out
+			case ok && began.thread == x.Thread: // the kernel left out the switch before this one
 				y := x
 				y.AtNs = e.execNs + int64(began.atNs)
 				enter(l, running, y)
-			case !seen: // it has run since before the recording
+			case !seen: // it had the CPU since the recording began
 				enter(l, running, e.first(x))
 			}
 		}
@@ -265,7 +263,7 @@ func (w *wakeups) followForeign(e wakeupEvents) {
 	slices.SortFunc(w.schedule.foreign, func(a, b *line) int { return a.id - b.id })
 }
 
-// turnBefore returns the turn of a CPU that ended at a time; false if it began before the recording.
+// turnBefore returns the last turn of a CPU that began before a time; false if none did in the recording.
 func (w *wakeups) turnBefore(cpu int32, ns float64) (turn, bool) {
 	turns := w.turns[cpu]
 	i, _ := slices.BinarySearchFunc(turns, ns, func(t turn, ns float64) int { return cmp.Compare(t.atNs, ns) })
@@ -275,14 +273,14 @@ func (w *wakeups) turnBefore(cpu int32, ns float64) (turn, bool) {
 	return turns[i-1], true
 }
 
-// first returns the event with the time of the first event of the recording.
+// first returns the event x with the time of the first recorded event.
 func (e wakeupEvents) first(x tracepoint.Event) tracepoint.Event {
 	x.AtNs = e.events[0].AtNs
 	return x
 }
 
-// attach finds how the blocks of a thread ended, and splits the wait for a CPU after each wake-up
-// off the block. It returns the times that idle CPUs took to run the thread.
+// attach finds out how the blocks of a thread ended, and separates the wait for a CPU after each wake-up from the
+// block. It returns the times that idle CPUs took to run the thread.
 func (w *wakeups) attach(l *line) (latencies []float64) {
 	spans := make([]span, 0, len(l.spans))
 	l.allWoken = true
@@ -294,7 +292,7 @@ func (w *wakeups) attach(l *line) (latencies []float64) {
 		k, queuedNs, ok := w.wakeupOf(l, x)
 		if !ok {
 			l.allWoken = false
-			if l.foreign && i == 0 { // it was not blocked: it could run since before the recording
+			if l.foreign && i == 0 { // it could run since before the recording
 				x.state = kept
 			}
 			spans = append(spans, x)
@@ -307,7 +305,7 @@ func (w *wakeups) attach(l *line) (latencies []float64) {
 			latencies = append(latencies, told)
 		}
 		woken := span{state: kept, from: x.to - queuedNs, to: x.to, cpu: x.next, next: x.next, woken: true}
-		if x.to, x.wake = woken.from, k; x.to > x.from { // else it was woken while it gave up its CPU
+		if x.to, x.wake = woken.from, k; x.to > x.from { // else it was woken as it gave up its CPU
 			spans = append(spans, x)
 		}
 		if queuedNs > 0 {
@@ -318,8 +316,8 @@ func (w *wakeups) attach(l *line) (latencies []float64) {
 	return latencies
 }
 
-// wakeupOf returns how a block ended, and for how long other threads then had the CPU that the
-// thread got; false if that is not certain.
+// wakeupOf returns how a block ended, and for how long other threads then had the CPU that the thread got; false if
+// that is not certain.
 func (w *wakeups) wakeupOf(l *line, x span) (k *wakeup, queuedNs float64, ok bool) {
 	noted, ok := w.wakingWithin(int32(l.id), x.from, x.to)
 	if !ok {
@@ -340,8 +338,8 @@ func (w *wakeups) wakeupOf(l *line, x span) (k *wakeup, queuedNs float64, ok boo
 	return k, w.queued(int32(l.id), int32(x.next), math.Max(k.atNs, x.from), x.to), true
 }
 
-// wakingWithin returns the only wake-up of a thread in a block; false if there are several, since
-// then a switch is missing in the recording.
+// wakingWithin returns the only wake-up of a thread in a block; false if there is none, or if there are several, since
+// then the recording lacks a switch.
 func (w *wakeups) wakingWithin(id int32, from, to float64) (waking, bool) {
 	all := w.wakings[id]
 	first, _ := slices.BinarySearchFunc(all, from, func(k waking, ns float64) int { return cmp.Compare(k.atNs, ns) })
@@ -352,20 +350,20 @@ func (w *wakeups) wakingWithin(id int32, from, to float64) (waking, bool) {
 	switch {
 	case n == first+1:
 		return all[first], true
-	case n == first && first > 0 && all[first-1].atNs >= from-earlyNs: // woken while it gave up its CPU
+	case n == first && first > 0 && all[first-1].atNs >= from-earlyNs: // woken as it gave up its CPU
 		return all[first-1], true
 	}
 	return waking{}, false
 }
 
-// inKernel reports whether a thread waited uninterruptibly after it gave up its CPU at this time.
+// inKernel reports whether the thread that gave up its CPU at this time waited uninterruptibly.
 func (w *wakeups) inKernel(id int32, ns float64) bool {
 	all := w.leavings[id]
 	i, _ := slices.BinarySearchFunc(all, ns, func(x leaving, ns float64) int { return cmp.Compare(x.atNs, ns) })
 	return i < len(all) && all[i].atNs <= ns+earlyNs && all[i].state == tracepoint.Uninterruptible
 }
 
-// ranNs is the time for which a thread had a CPU between two times.
+// ranNs returns the time for which a thread had a CPU between two times.
 func (w *wakeups) ranNs(id int32, from, to float64) (ns float64) {
 	for _, turns := range w.turns {
 		i, _ := slices.BinarySearchFunc(turns, from, func(x turn, ns float64) int { return cmp.Compare(x.atNs, ns) })
@@ -382,14 +380,13 @@ func (w *wakeups) ranNs(id int32, from, to float64) (ns float64) {
 	return ns
 }
 
-// queued is the time, between two times, for which other threads had the CPU that the thread got at
-// the end. Where the kernel left out who had it, another thread did: a CPU does not stay idle while a
-// thread waits for it.
+// queued returns the time, between two times, for which other threads had the CPU that the thread got at the end. If
+// the kernel left out who had the CPU, another thread did: a CPU does not stay idle while a thread waits for it.
 func (w *wakeups) queued(id, cpu int32, from, to float64) (ns float64) {
 	turns := w.turns[cpu]
 	i, _ := slices.BinarySearchFunc(turns, math.Nextafter(to, math.Inf(1)), func(x turn, ns float64) int { return cmp.Compare(x.atNs, ns) })
 	end := to
-	if i--; i >= 0 && turns[i].thread == id { // its own turn begins just before the switch to it is noted
+	if i--; i >= 0 && turns[i].thread == id { // its own turn begins just before the event of the switch to it
 		end = math.Min(to, turns[i].atNs)
 		i--
 	}

@@ -6,61 +6,60 @@ import (
 	"slices"
 )
 
-// way follows all threads through a run, in order of time, and keeps account of how far
-// each would have come alone: the length of the longest way there, through the threads'
-// own work, and through what one of them waits for that another does.
+// way follows all threads through a run, in order of time. It computes how far each would have come alone: the length
+// of the longest path to that point, through the work of threads and through what they wait for from one another.
 type way struct {
 	*trajectory
 	schedule   *schedule
 	cpus       int
 	passableNs float64
-	hiddenNs   float64 // how long threads waited unseen, at most
-	timersMove bool    // blocks that timers end move with their begins
-	enoughCPUs bool    // alone no thread waits for a CPU that another of the program has
+	hiddenNs   float64 // the longest total time for which woken threads waited for a CPU unseen
+	timersMove bool    // alone blocks that timers end would end earlier by as much as they begin earlier
+	enoughCPUs bool    // alone no thread waits for a CPU that another thread of the program has
 
 	atNs       float64
 	ran, could int
-	// has is how many threads have a CPU, ownNs how long each was theirs.
+	// has holds the number of threads on each CPU, ownNs the time for which each CPU was the program's.
 	has   map[int]int
 	ownNs map[int]float64
 	sums
 	positions map[*line]*position
 	ended     map[*line]bool
-	// front is how far the thread that came furthest would have come alone, at the latest, by
-	// its last change; onCPU are the threads that have a CPU now.
+	// front is the largest high that a thread had at the end of a span so far. onCPU are the threads that have a
+	// CPU now.
 	front progress
 	onCPU []*position
-	// spinning are the threads that may have spun since a thread was kept from a CPU that still is.
+	// spinning are the threads that may have spun since a thread was kept from a CPU that still has none.
 	spinning []*position
 }
 
-// sums are of the program as a whole, up to a moment.
+// sums are totals of the whole program up to a moment.
 type sums struct {
-	contendedNs float64 // how long threads of the program kept others of it waiting
-	keptNs      float64 // how long some thread was kept from a CPU
-	busyNs      float64 // how long some thread had one
-	lost        int     // how often one was taken away
+	contendedNs float64 // time for which more threads of the program could run than it has CPUs
+	keptNs      float64 // time for which a thread was kept from a CPU
+	busyNs      float64 // time for which a thread had a CPU
+	lost        int     // number of preemptions
 }
 
-// position is where a thread is.
+// position is how far a thread has come.
 type position struct {
 	low, high progress
 	running   bool
-	since     float64 // in its present state
-	before    sums    // by then
-	ownNs     float64 // by then, of the CPU that it had, and of the one that it got next
+	since     float64 // when its present state began
+	before    sums    // the sums at since
+	ownNs     float64 // ownNs of the CPU that it had, at since; nextOwnNs is of the CPU that it gets next
 	nextOwnNs float64
-	ranToNs   float64 // the end of its last run
-	linked    bool    // of another program's thread: what it does follows from the program's own way
+	ranToNs   float64 // when it last stopped running
+	linked    bool    // set for another program's thread that does what follows from the program's own path
 	foreign   bool
-	spunNs    float64 // may have been spent spinning, until a thread gets a CPU again
+	spunNs    float64 // time that it may have spent spinning, until a thread gets a CPU again
 }
 
 // sweep goes through all changes of state in order of time.
 func (w *way) sweep(ctx context.Context) error {
 	w.positions, w.ended = map[*line]*position{}, map[*line]bool{}
 	w.has, w.ownNs = map[int]int{}, map[int]float64{}
-	const changesPerLook = 4096 // at ctx: some 2 ms
+	const changesPerLook = 4096 // between two checks of ctx, which takes some 2 ms
 	for i, c := range w.schedule.changes() {
 		if i%changesPerLook == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -90,7 +89,7 @@ func (w *way) sweep(ctx context.Context) error {
 	return nil
 }
 
-// count brings the numbers of threads up to date.
+// count updates the numbers of threads that run and that are kept from a CPU.
 func (w *way) count(c change) {
 	by := 1
 	if !c.begins {
@@ -142,7 +141,7 @@ func (w *way) pass(atNs float64) {
 	}
 }
 
-// maySpin notes that the threads that run may have spun.
+// maySpin adds ns to the time for which each running thread may have spun.
 func (w *way) maySpin(ns float64) {
 	for _, p := range w.onCPU {
 		if p.foreign {
@@ -155,7 +154,7 @@ func (w *way) maySpin(ns float64) {
 	}
 }
 
-// spun counts the time for which threads may have waited, spinning, for one that gets a CPU now.
+// spun adds the time for which threads may have spun to spunNs: a thread for which they may have waited gets a CPU now.
 func (w *way) spun() {
 	for _, p := range w.spinning {
 		w.spunNs += p.spunNs
@@ -164,8 +163,8 @@ func (w *way) spun() {
 	w.spinning = w.spinning[:0]
 }
 
-// own is the time for which the program's own threads had the CPU that one was kept from: whether
-// it would have got another alone is not known, as it may be bound to that one.
+// own returns the time for which the program's own threads had the CPU that a thread was kept from. Whether the thread
+// would have got another CPU alone is not known, since it may be bound to this one.
 func (w *way) own(c change, p *position) float64 {
 	if w.enoughCPUs {
 		return 0
@@ -178,7 +177,7 @@ func (w *way) own(c change, p *position) float64 {
 	return own + w.contendedNs - p.before.contendedNs
 }
 
-// begin opens the span of a state that a thread enters.
+// begin opens a span that a thread enters.
 func (w *way) begin(c change) {
 	p := w.positions[c.line]
 	if p == nil {
@@ -198,15 +197,15 @@ func (w *way) begin(c change) {
 	}
 }
 
-// freshNs is the running time up to which a thread has hardly anything in the caches that it can lose with
-// its CPU. Mostly it then lost the CPU to the thread that waited for its exec, and to no timer: when the exec is
-// complete, 40 to 45 µs after its note on a KVM guest (Intel Xeon, Linux 6.18).
+// freshNs is the running time up to which a thread has hardly any data in the caches that a preemption can displace.
+// Mostly such a thread lost its CPU to the one that waited for its exec, and not to a timer: when the exec is
+// complete, 40 to 45 µs after its record on a KVM guest (Intel Xeon, Linux 6.18).
 const freshNs = 60e3
 
-// start gives a new thread the position of the thread that starts it.
+// start creates the position of a thread from that of the thread that started it.
 func (w *way) start(l *line) *position {
 	p := &position{low: progress{own: true}, high: progress{own: true}}
-	if p.foreign = l.foreign; p.foreign { // what it did before is not the program's
+	if p.foreign = l.foreign; p.foreign { // what it did before is not part of the program
 		p.low, p.high = progress{atNs: w.atNs}, progress{atNs: w.atNs}
 	}
 	if q := w.positions[l.starter]; q != nil {
@@ -226,7 +225,7 @@ func (p progress) ran(ns float64) progress {
 	return p
 }
 
-// furthest is how far the thread that came furthest would have come alone by now, at the latest.
+// furthest returns the largest high that a thread has by now.
 func (w *way) furthest() progress {
 	best := w.front
 	for _, p := range w.onCPU {
@@ -235,10 +234,9 @@ func (w *way) furthest() progress {
 	return best
 }
 
-// finish closes the span that a thread leaves. While a thread was kept from a CPU or blocked,
-// the others may have made something that it would have had to wait for alone: a child that has
-// exited by the time it is waited for, or what is in a pipe when it is read, shows in no switch.
-// At the latest, it would therefore have come here when the furthest of them had.
+// finish closes the span that a thread leaves. While the thread was kept from a CPU or blocked, others may have made
+// something that it would have waited for alone, which no switch shows: a child may have exited before the wait for it,
+// and a pipe may have been filled before it was read. The thread's high is therefore at least that of the furthest one.
 func (w *way) finish(c change) {
 	p := w.positions[c.line]
 	ns := math.Max(0, c.atNs-p.since)
@@ -276,8 +274,8 @@ func (w *way) finish(c change) {
 	}
 }
 
-// finishKept advances a thread that was kept from a CPU. A delay of another program's thread counts
-// only once that thread works for the program: before, it may be the same alone.
+// finishKept advances a thread that was kept from a CPU. A delay of another program's thread counts only when that
+// thread works for the program; before, the delay may be the same alone.
 func (w *way) finishKept(c change, p *position, ns float64) {
 	if c.foreign && !p.linked {
 		p.high.atNs += ns
@@ -292,7 +290,7 @@ func (w *way) finishKept(c change, p *position, ns float64) {
 	switch {
 	case c.first():
 		own = math.Min(ns, own+wakeLatencyNs)
-	case c.of().woken: // alone the CPU would have been idle
+	case c.of().woken: // alone the CPU would have been idle, and have taken a while to wake up
 		p.low.atNs += math.Min(ns, w.schedule.latency.lowNs)
 		own = math.Min(ns, own+w.schedule.latency.highNs)
 	}
@@ -300,7 +298,7 @@ func (w *way) finishKept(c change, p *position, ns float64) {
 	p.high = p.high.later(w.furthest())
 }
 
-// wake advances a thread that returns from a block of the given length.
+// wake advances a thread that returns from a block of length ns, if it is not known who ended the block.
 func (w *way) wake(c change, p *position, ns float64) {
 	l, atNs := c.line, c.atNs
 	exited, exitNs := w.schedule.exitBefore(l, p.since, atNs, nil)
@@ -322,14 +320,13 @@ func (w *way) wake(c change, p *position, ns float64) {
 		w.sleeps++
 		w.keptBeforeNs = p.before.keptNs
 	}
-	// It may have slept to a time that did not depend on when it began to.
+	// It may have slept to a time that did not depend on when the sleep began.
 	p.high = progress{atNs: atNs - math.Max(0, l.wakeOf(ns)-w.own(c, p)-wakeLatencyNs)}
 }
 
-// mayHaveQueued tells whether a thread that comes back from a block may have been woken before
-// the other one exited, and have waited for the CPU that this one had: no switch shows when it
-// was woken. Alone it may have got another CPU. Its account shows longer waits then than from
-// the exits that it waited for to when it ran.
+// mayHaveQueued reports whether a thread may have been woken before another thread exited, and have waited for the CPU
+// that the other one had; no switch shows when it was woken. Alone it may have got another CPU. If it queued, its
+// account shows longer waits than passed between the exits for which it waited and its return to a CPU.
 func (w *way) mayHaveQueued(c change, exited *line) bool {
 	waited := c.wake
 	if !waited.known() {
@@ -338,9 +335,9 @@ func (w *way) mayHaveQueued(c change, exited *line) bool {
 	return w.cpus != 1 && exited.lastCPU() == c.of().next && waited.highNs-w.schedule.sinceExits(c.line) > wakeLatencyNs
 }
 
-// sinceBlocked adds a block to the earliest end. The thread may have waited for another of
-// the program: whatever kept one of them from a CPU may have made it longer, while it was
-// blocked or before, and so may waits that nothing shows.
+// sinceBlocked adds a block of length ns to the earliest end. The thread may have waited for another one of the
+// program: a wait of any of them for a CPU, during the block or before it, and waits that no event shows, may have made
+// it longer.
 func (w *way) sinceBlocked(p *position, ns float64) {
 	ns = math.Min(ns-(w.keptNs-p.before.keptNs), w.atNs-w.deficientNs-p.low.atNs)
 	ns = math.Max(0, ns)

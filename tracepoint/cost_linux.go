@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A call that does nothing is repeated costCalls times, and the least of costTries is taken: 1 ms in all.
+// costCalls is the number of calls of which the mean is taken, and costTries the number of means of which the least
+// counts. All calls together take about 1 ms.
 const costCalls, costTries = 500, 5
 
-// CostNs returns the time that the kernel takes to record an event: by how much longer a system call that does
-// nothing takes where it is recorded, again and again, with all that this needs in the caches. The error is an
+// CostNs returns the time in nanoseconds that the kernel takes to record an event if all that it needs is in the
+// caches: the time by which a system call that does nothing takes longer while it is recorded. The error is an
 // [*Unavailable].
 func CostNs() (float64, error) {
 	runtime.LockOSThread()

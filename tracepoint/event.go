@@ -98,7 +98,7 @@ const (
 type Unavailable struct {
 	Reason Reason
 	Detail string // what was tried and what the system answered
-	Remedy string // what the user can do; empty where nothing helps
+	Remedy string // what the user can do; empty if nothing helps
 }
 
 // Error returns the reason, the detail and the remedy in one line.

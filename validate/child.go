@@ -148,7 +148,7 @@ func (l *lab) levels(rounds int) stats.Estimate {
 	return expected(levels, rounds, ref.fit)
 }
 
-// child is this program in another role.
+// child is a process that runs this program in another role.
 type child struct {
 	command *exec.Cmd
 	input   io.WriteCloser

@@ -24,8 +24,8 @@ type Loss struct {
 	SumNs float64 `json:"sum_ns"`
 }
 
-// shortestInterruptNs is less than any interrupt takes. Shorter gaps are stalls of the core,
-// which slow short batches and long runs by the same share.
+// shortestInterruptNs is less than any interrupt takes. A shorter gap is a stall of the core, which slows short batches
+// and long runs by the same share.
 const shortestInterruptNs = 1e3
 
 // lossesOf returns the losses in an analysed trace, without what the recording itself took.
@@ -61,8 +61,8 @@ func waited(c activity.Cause) bool {
 	return slices.Contains([]activity.Cause{activity.Preempted, activity.Throttled, activity.Migrated, activity.Stopped}, c)
 }
 
-// leastOf compares the losses of this number of stretches of a trace. At least fewestStretches must
-// fit into the trace without overlap.
+// stretches is the number of stretches of a trace whose losses leastOf compares. At least fewestStretches must fit into
+// the trace without overlap.
 const (
 	stretches       = 256
 	fewestStretches = 8
@@ -77,9 +77,9 @@ const golden = 0.6180339887498949
 // their losses. If too few stretches fit into the trace it uses shorter ones and adds them up, as
 // if they were independent.
 //
-// The source subtracts the least cost of one interrupt times their number (Bryant 2003, section
-// 9.4.3). If costs are skewed, as on a virtual machine, that is a third of what a long run loses,
-// since such a run contains more than the cheapest interrupts.
+// The source subtracts the least cost of one interrupt times the number of interrupts (Bryant 2003, section
+// 9.4.3). If costs are skewed, as on a virtual machine, this product is a third of what a long run loses,
+// since most interrupts of such a run cost more than the cheapest one.
 func (l Losses) leastOf(rank, n int, lengthNs float64) float64 {
 	if !(lengthNs > 0) || !(l.WatchedNs > 0) {
 		return 0
@@ -124,7 +124,7 @@ func (l Losses) without(ns float64) Losses {
 	return rest
 }
 
-// until returns the time that was lost up to ns, in nanoseconds.
+// until returns the time, in nanoseconds, that was lost up to the moment ns.
 func (l Losses) until(ns float64) float64 {
 	i, _ := slices.BinarySearchFunc(l.All, ns, func(x Loss, ns float64) int { return cmp.Compare(x.AtNs, ns) })
 	if i == 0 {

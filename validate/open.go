@@ -11,8 +11,8 @@ import (
 	"chronoscope/kbest"
 )
 
-// The CPU's noise is traced until the lab's thread has run for about watched, and for no less than
-// watchedAtLeast.
+// watched is about the running time of the lab's thread during a trace of the CPU's noise. watchedAtLeast is the least
+// duration of the trace.
 const (
 	watched        = 300 * time.Millisecond
 	watchedAtLeast = time.Second

@@ -91,8 +91,8 @@ type Coverage struct {
 	MedianWidth stats.Float `json:"median_width"`
 }
 
-// CoverageOf counts for each scheme that gives intervals, each regime and each kind, in the order
-// of their first cells.
+// CoverageOf counts the cells whose interval contained the truth, for each scheme that gives intervals, each regime and
+// each kind, in the order of their first cells.
 func CoverageOf(all []Outcome) []Coverage {
 	var rows []Coverage
 	widths := map[int][]float64{}
@@ -202,7 +202,7 @@ func groups(all []Outcome) [][]Outcome {
 	})
 }
 
-// durationError is the greatest error at a duration, and infinite if an error is not known.
+// durationError is the greatest error at a duration; infinite if an error is not known.
 type durationError struct{ ns, worst float64 }
 
 func worstErrors(group []Outcome) []durationError {

@@ -9,21 +9,21 @@ import (
 type Kind string
 
 const (
-	// Compute: one thread computes.
+	// Compute is the kind of a program of one thread that only computes.
 	Compute Kind = ""
-	// Sleep: the program computes and sleeps in turn, each time for a fixed span.
+	// Sleep is the kind of a program that computes and sleeps in turn, each time for a fixed span.
 	Sleep Kind = "sleep"
-	// Deadline: the program computes and sleeps in turn, each time until the next of some evenly
+	// Deadline is the kind of a program that computes and sleeps in turn, each time until the next of some evenly
 	// spaced times. Such a sleep absorbs an earlier wait for a CPU.
 	Deadline Kind = "deadline"
-	// Child: the program starts a process; both compute, and the program waits for the process to
-	// end.
+	// Child is the kind of a program that starts a process. Both compute, and the program waits for the process
+	// to end.
 	Child Kind = "child"
-	// Threads: as Child, with a thread in place of the process.
+	// Threads is like Child, with a thread in place of the process.
 	Threads Kind = "threads"
-	// Pipe: two processes compute alternately and wake each other through pipes.
+	// Pipe is the kind of two processes that compute alternately and wake each other through pipes.
 	Pipe Kind = "pipe"
-	// Server: the program computes, asks a server on the same CPU to compute, and waits for the
+	// Server is the kind of a program that computes, asks a server on the same CPU to compute, and waits for the
 	// answer, again and again. The server is not its child.
 	Server Kind = "server"
 )
@@ -44,7 +44,7 @@ func ParseKind(name string) (Kind, error) {
 	return called("kind of program is", name, Kinds)
 }
 
-// turns is how often a program sleeps or hands over to another process.
+// turns is the number of times that a program sleeps or hands over to another process.
 const turns = 4
 
 // pattern says how the programs of a kind are made.
@@ -110,7 +110,7 @@ func deadlineCode(a architecture, s shape) []byte {
 	return joined(a.start(), a.ask("clock_gettime", imm(monotonic), address(timeAt)), slices.Repeat(turn, turns), a.end(turns*s.rounds))
 }
 
-// fork starts a process that runs the code then. Signal 17 (SIGCHLD) reports its end.
+// fork starts a process that runs the code in then. Signal 17 (SIGCHLD) reports the end of the process.
 func (a architecture) fork(then []byte) []byte {
 	const endSignal = 17
 	return joined(a.ask("clone", imm(endSignal), imm(0), imm(0), imm(0), imm(0)), a.ifZero(then))

@@ -37,8 +37,7 @@ func milliseconds(ms ...float64) []time.Duration {
 	return all
 }
 
-// DefaultPlan takes less than eight minutes and QuickPlan about one. FullPlan has no limit on its whole
-// time.
+// DefaultPlan takes less than eight minutes and QuickPlan about one. FullPlan has no limit on its total time.
 var (
 	DefaultPlan = Plan{
 		Regimes: usualRegimes, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works, Kinds: Kinds,
@@ -67,7 +66,7 @@ func allRegimes() []Regime {
 	return all
 }
 
-// Limits of a plan.
+// mostLoad is the largest load of a plan. shortestWork and longestDuration limit its durations.
 const (
 	mostLoad                      = 256
 	shortestWork, longestDuration = 50 * time.Microsecond, time.Minute
@@ -101,7 +100,7 @@ func (p Plan) Check() error {
 	return err
 }
 
-// once returns an error where an element occurs twice.
+// once returns an error if an element occurs twice.
 func once[T comparable](what string, all []T) error {
 	for i, x := range all {
 		if slices.Contains(all[:i], x) {
@@ -180,7 +179,7 @@ func (s Scheme) measures(k Kind, d time.Duration) bool {
 	return s.answer == nil && (s.Name != Hyperfine || k == Compute) && slices.Contains(lengthsOfPrograms, d) && (k == Compute || d <= longestPattern)
 }
 
-// trials returns how many trials fit into the time for a cell.
+// trials returns the number of trials that fit into the time for a cell.
 func (p Plan) trials(d time.Duration) int {
 	return min(p.MaxTrials, max(p.MinTrials, int(p.RunTime/d)))
 }

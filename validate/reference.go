@@ -8,8 +8,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Fit is a least-squares line through the times of short runs of a work, by the number r of their
-// rounds: T(r) = RoundNs r + StartNs (Bryant 2003, section 9.4.3).
+// Fit is a least-squares line through the times of short runs of a work: T(r) = RoundNs r + StartNs for a run of r
+// rounds (Bryant 2003, section 9.4.3).
 type Fit struct {
 	RoundNs float64 `json:"round_ns"`
 	StartNs float64 `json:"start_ns"`
@@ -106,9 +106,9 @@ func (r *reference) line() (Fit, error) {
 
 func (r *reference) fittedRounds(i int) int { return max(1, 2*r.rounds*(i+1)/fitted) }
 
-// level is how long a round takes now: the quartiles of some batches. Interrupts hit far fewer than
-// one batch in four, so that a distance between the quartiles comes from a steadier cause, such as
-// a busy hyperthread sibling.
+// level is how long a round takes now, in nanoseconds: the quartiles of some batches. Interrupts hit far fewer
+// than one batch in four, so a distance between the quartiles comes from a steadier cause, such as a busy
+// hyperthread sibling.
 type level struct{ low, middle, high float64 }
 
 // level measures len(times) batches.

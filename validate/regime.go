@@ -15,7 +15,7 @@ import (
 // Neighbours names the competitors that run beside the measured work.
 type Neighbours string
 
-// These are the neighbours. All but memory and build run on the CPU of the work only.
+// These are the kinds of neighbours. All but memory and build run only on the CPU of the work.
 const (
 	NoNeighbours Neighbours = "none"
 	// Loops compute without end.
@@ -70,7 +70,7 @@ func ParseNeighbours(name string) (Neighbours, error) {
 
 // Regime is the competition during a cell.
 type Regime struct {
-	// Load is how many threads want the CPU, including the measured one.
+	// Load is the number of threads that want the CPU, including the measured one.
 	Load int `json:"load"`
 	// Neighbours is empty in records of old versions, which knew only one kind: it then means none
 	// at load 1, and loops at other loads.
@@ -143,7 +143,7 @@ func (r Regime) check() error {
 	return nil
 }
 
-// slowdown estimates how many times as long the work takes as without neighbours.
+// slowdown returns an estimate of how many times as long the work takes as without neighbours.
 func (r Regime) slowdown() float64 { return 1 + float64(r.Load-1)*r.Named().Neighbours.hood().busy }
 
 // competition holds the running neighbours of a regime. cpu is the CPU that they share with the work.

@@ -54,7 +54,7 @@ type CellSamples struct {
 	GetrusageNs []stats.Float  `json:"getrusage_ns"`
 }
 
-// mostShown is how many samples of a cell are kept for figures.
+// mostShown is the number of samples of a cell that are kept for figures.
 const mostShown = 20
 
 // shown returns the first samples of a stream.
@@ -189,7 +189,7 @@ func (v *validation) passOver(ctx context.Context, r Regime, err error) bool {
 	return true
 }
 
-// sayLeft names the tasks that a plan leaves out, with those of one length together.
+// sayLeft adds a caveat that names the tasks that the plan leaves out, with all regimes of a task together.
 func (v *validation) sayLeft(left []task) {
 	var what []string
 	regimes := map[string][]string{}
@@ -216,8 +216,8 @@ func (v *validation) caveat(format string, args ...any) {
 // machine change within minutes. It is twice the time of the default plan.
 const stale = 15 * time.Minute
 
-// fresh reports whether a measurement that was made at a time still counts. It does not if that time is
-// in the future, as after a clock was set back.
+// fresh reports whether a measurement taken at this time still counts. It does not if the time is in the future, as
+// after a clock was set back.
 func fresh(taken time.Time) bool {
 	age := time.Since(taken)
 	return age >= 0 && age < stale
@@ -327,7 +327,7 @@ func (v *validation) tell(doing string) {
 	v.progress(Progress{Share: v.doneNs / math.Max(1, v.allNs), Left: time.Duration(left), Doing: doing})
 }
 
-// do does a task, a second time if something went wrong the first time, and keeps its result.
+// do does a task and keeps its result. If something goes wrong, it does the task a second time.
 func (v *validation) do(ctx context.Context, t task, lab *session, competitors *competition) error {
 	if t.program != "" {
 		w, marks, err := retried(ctx, competitors, func() (*Whole, []string, error) {

@@ -36,7 +36,8 @@ const (
 	Compensated = "-compensated"
 )
 
-// Epsilon and M of the source (Bryant 2003, section 9.4.3), and the largest K that it tried.
+// epsilon and mostRuns are epsilon and M of the source (Bryant 2003, section 9.4.3), and mostK is the largest K that it
+// tried.
 const (
 	epsilon  = 0.001
 	mostRuns = 30
@@ -216,7 +217,7 @@ func kBest(k int, read reading, compensate bool) func(*Stream) Answer {
 	}
 }
 
-// aSecond is how long testing.B runs, in nanoseconds.
+// aSecond is the running time of testing.B, in nanoseconds.
 const aSecond = 1e9
 
 func meanOfASecond(s *Stream) Answer {

@@ -20,8 +20,8 @@ type Timer struct {
 // timersShown are gettimeofday and similar clocks.
 var timersShown = []string{"gettimeofday", "go-time-now", "monotonic", "monotonic-coarse", "times", "clock", "getrusage-self"}
 
-// Each clock is called for forLatency, and then watched for up to forSteps until it has advanced in
-// this number of steps.
+// forLatency is the time for which each clock is called. It is then watched until it has advanced in `steps` steps, for
+// forSteps at most.
 const (
 	forLatency, forSteps = 5 * time.Millisecond, 30 * time.Millisecond
 	steps                = 15

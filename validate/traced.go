@@ -69,8 +69,8 @@ func (t *traced) run(rounds int) {
 	t.do(rounds)
 }
 
-// The CPU is traced before and after each run of traced work, each time for half as long as the run
-// takes, within these limits.
+// aroundShare is the length of the trace of the CPU before each run of traced work, and of the one after it, as a share
+// of the run. shortestAround and mostAround limit this length, in nanoseconds.
 const (
 	aroundShare                = 0.5
 	shortestAround, mostAround = 50e6, 500e6

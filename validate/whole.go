@@ -33,7 +33,7 @@ type Whole struct {
 	Why string `json:"why,omitempty"`
 }
 
-// programs measures whole programs. It has what their cells have in common.
+// programs measures whole programs. It holds what their cells have in common.
 type programs struct {
 	// folder holds programs of machine code. If these don't run, why says so, and this program does
 	// the rounds; then a Go runtime and its threads start, too.
@@ -56,8 +56,7 @@ type programs struct {
 // before and after each cell, that time a program without its computing.
 const startRuns, restRuns = 20, 10
 
-// newPrograms checks which programs run on the machine, and how long they take to start, before any
-// competitor runs.
+// newPrograms finds out which programs run on the machine and how long they take to start. No competitor may run yet.
 func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *programs, release func(), err error) {
 	p = &programs{cpu: cpu, seed: seed, starts: map[string]stats.Estimate{}}
 	if p.folder, err = os.MkdirTemp("", "chronoscope-"); err != nil {
