@@ -37,7 +37,7 @@ type Step struct {
 	Probability float64 `json:"probability"`
 	// Found says that the probability is high enough for [Plan.Error].
 	Found bool `json:"found"`
-	// Ratio is the time after the change over that before.
+	// Ratio is the time after the change divided by that before.
 	Ratio stats.Estimate `json:"ratio"`
 }
 
