@@ -30,8 +30,8 @@ var DefaultPlan = Plan{Error: 0.02, Limit: 0.01, MostPairs: 600}
 // spareBuilds is the number of builds beyond one for each halving.
 const spareBuilds = 6
 
-// mostBuilds returns the largest number of commits to build, given the number of commits after the good end and
-// the expected number of steps.
+// mostBuilds returns the largest number of commits to build. commits is the number of commits after the good
+// end, steps the expected number of steps.
 func (p Plan) mostBuilds(commits, steps int) int {
 	if p.MostBuilds > 0 {
 		return p.MostBuilds

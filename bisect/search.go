@@ -196,7 +196,7 @@ func (s *search) narrow(ctx context.Context) (Outcome, string, error) {
 // sure returns the probability from which on a step is found.
 func (s *search) sure() float64 { return 1 - s.plan.Error }
 
-// count returns the number of gaps that hold a sure step.
+// count returns the number of gaps that surely hold a step.
 func (s *search) count(gaps []gap) (n int) {
 	for _, g := range gaps {
 		if g.probability >= s.sure() {
@@ -252,8 +252,8 @@ func (s *search) firstPairs(fine float64) int {
 	return max(leastPairs, min(end.pairs.Len(), int(float64(end.pairs.Len())*ratio*ratio/growthPairs)))
 }
 
-// finePart of a step's size is an error of a commit's level with which it is clear on which side of the step
-// the commit is.
+// finePart is a share of a step's size. If the error of a commit's level is at most that, it is clear on which
+// side of the step the commit is.
 const finePart = 1. / 8
 
 // vague returns the commit with the largest error, above fine, among those next to an open gap: a gap for which

@@ -128,8 +128,8 @@ func correctedOf(k kind, basis Basis) (n int) {
 	return n
 }
 
-// notNegative makes an estimate of a time one without values below 0. A difference of two runs may be below 0
-// if chance is larger than their true difference: then the value is unknown.
+// notNegative returns the estimate of a time without values below 0. A difference of two runs may be below 0 if
+// chance is larger than their true difference: then the value is unknown.
 func notNegative(e stats.Estimate) stats.Estimate {
 	if e.Value <= 0 {
 		e.Value = math.NaN()

@@ -62,9 +62,9 @@ func (c *conclusion) judgeCount() {
 	}
 }
 
-// narrower returns the factor of repetitions that the requested precision needs: the width of an interval falls
-// with the square root of their number. For bounds, nobody knows the factor on a machine without waits, so it
-// is 4.
+// narrower returns by which factor the number of repetitions has to grow for the requested precision: the width
+// of an interval falls with the square root of that number. Bounds don't tell how many it would take on one
+// CPU, so that it is 4 for them.
 func (c *conclusion) narrower() float64 {
 	if c.Basis == Bounds {
 		return 4
@@ -72,14 +72,14 @@ func (c *conclusion) narrower() float64 {
 	return math.Pow(c.Estimate.RelativeHalfWidth()/c.plan.Precision, 2)
 }
 
-// busyShare is the share of its time that a benchmark waits for CPUs from which on a machine is busy.
+// busyShare is the least share of its time that a benchmark waits for CPUs on a busy machine.
 const busyShare = 0.01
 
 // mostTime is the longest time to measure a benchmark that a remedy advises.
 const mostTime = 20 * time.Minute
 
-// remedy says how to narrow the interval if that takes times as many repetitions. On one CPU fewer waits are
-// unknown.
+// remedy says how to narrow the interval if that takes times as many repetitions. On one CPU less of the wait
+// is unknown.
 func (c *conclusion) remedy(times float64) string {
 	calmer := "measure it on a calmer machine, or ask for less precision"
 	needed := float64(max(c.series.spent, c.plan.MaxTime)) * times
@@ -99,7 +99,7 @@ func (c *conclusion) remedy(times float64) string {
 	}
 }
 
-// roundUp rounds a duration up to tens of seconds, or to minutes above five.
+// roundUp rounds a duration up to tens of seconds, and above five minutes to whole minutes.
 func roundUp(d time.Duration) time.Duration {
 	unit := 10 * time.Second
 	if d > 5*time.Minute {

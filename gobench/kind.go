@@ -15,8 +15,9 @@ const (
 	// calmRunShare is the same for the time of the runs themselves, rather than for the difference between long
 	// and short ones.
 	calmRunShare = 0.02
-	// aloneWithin applies to benchmarks of one thread. It is the share of the CPU time in which no thread, or a
-	// second one too, may have been runnable. It is doubled if repetitions differ as much.
+	// aloneWithin is for telling benchmarks of one thread. It limits the time without a runnable thread, or
+	// with a second one, as a share of the CPU time. A bound of its interval has to be within aloneWithin, and
+	// its median within twice that.
 	aloneWithin = 0.04
 	// nothingMissing is the share of the CPU time without a runnable thread that does not matter.
 	nothingMissing = 0.003
@@ -40,7 +41,7 @@ type kind struct {
 	waitPerTimed float64 // the wait of all threads divided by the time by the timer; may be above 1
 	runnable     float64 // the mean number of runnable threads
 	missing      float64 // the time without a runnable thread, as a share of the CPU time
-	missingMost  float64 // its upper bound, as threads that waited in vain may hide some
+	missingMost  float64 // its upper bound, as threads that were woken without work may hide some
 
 	escaped   bool // runnable, missing and missingMost come from runs that hardly waited
 	undelayed bool // nothing waited for a CPU
@@ -88,11 +89,11 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 			runnable = append(runnable, (o.CPUNs+o.WaitNs)/o.WallNs)
 		}
 		slices.Sort(runnable)
-		k.runnable = stats.Quantile(runnable, 0.25) // waits in vain only increase it
+		k.runnable = stats.Quantile(runnable, 0.25) // threads that are woken without work only increase it
 	}
 	e := stats.MedianOrRange(missing, "")
 	k.missing, k.missingMost = e.Value, e.Hi
-	if s.Repetitions[0].Many.Procs == 1 { // with one, no thread waits in vain
+	if s.Repetitions[0].Many.Procs == 1 { // with one, no thread is woken without work
 		k.missingMost = e.Value
 	}
 	k.undelayed = k.waitPerTimed <= calmShare && runsWaitShare(s.Repetitions, out) <= calmRunShare
@@ -122,10 +123,10 @@ func runsWaitShare(repetitions []Repetition, out func(int) bool) float64 {
 }
 
 // escapedRuns returns the quarter of the runs whose threads waited least for a CPU; none if these waited too.
-// It ignores repetitions that are left out. A thread without work that is woken in vain waits as long as a
-// thread with work, which hides how many had work. If nobody waits, their number shows. Only a process that
-// reads its own counters tells this for a single run. If garbage is collected in some runs, the collector's
-// threads work too: then runs without a collection don't count.
+// It ignores repetitions that are left out. A thread that is woken without work waits as long as a thread with
+// work, which hides how many had work. If nobody waits, their number shows. Only a process that reads its own
+// counters tells this for a single run. If garbage is collected in some runs, the collector's threads work too:
+// then runs without a collection don't count.
 func escapedRuns(repetitions []Repetition, out func(int) bool) (calm []Observation) {
 	collects := slices.ContainsFunc(repetitions, func(rep Repetition) bool { return rep.Many.Collections > 0 })
 	for i, rep := range repetitions {
@@ -211,7 +212,7 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 // computingNs bounds the time for which some thread of an iteration would run if nothing else wanted the CPUs.
 // It is at most the iteration's CPU time. It is at least the CPU time divided by the number of runnable
 // threads, since others, such as the garbage collector's, may work besides the one that the benchmark waits
-// for. Threads that waited in vain count as runnable, which lowers the bound.
+// for. Threads that were woken without work count as runnable, which lowers the bound.
 func (k kind) computingNs(rep Repetition) (least, most float64) {
 	cpu := k.timedCPUNs(rep)
 	runnable := k.runnable

@@ -18,8 +18,8 @@ const (
 	// lateRatio is the factor between the iterations of one late run and the next, so that a cost that grows
 	// with them is noticed before it takes long.
 	lateRatio = 4
-	// lateRuns is how many late runs with the same number of iterations have to show a change, since one may be
-	// disturbed.
+	// lateRuns is the number of late runs, with the same number of iterations, that have to show a change,
+	// since one run may be disturbed.
 	lateRuns = 3
 	// strayShare is the share of the repetitions, on either side, that may have been disturbed.
 	strayShare = 0.1

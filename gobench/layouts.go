@@ -9,10 +9,10 @@ import (
 	"chronoscope/stats"
 )
 
-// The address of a function changes how long it takes, by some percent, and for as long as the
-// binary is the same. Any edit moves functions, so this is noise, which more runs of one binary
-// don't show. Pairs are therefore run in several layouts of each revision. The scatter of the
-// layouts beyond that of their pairs is a component of variance of its own.
+// The address of a function changes its time by some percent, for as long as the binary is the same. Any edit
+// moves functions, so this is noise, which more runs of one binary don't show. Pairs are therefore run in
+// several layouts of each revision. The scatter of the layouts beyond that of their pairs is a component of
+// variance of its own.
 
 // inLayout returns the benchmark with the binary for a repetition.
 func (b Benchmark) inLayout(repetition int) Benchmark {

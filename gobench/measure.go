@@ -289,8 +289,8 @@ const (
 	// mostApart is the largest number of iterations of a loop that stops its timer, which takes some tens of
 	// microseconds each.
 	mostApart = 20_000
-	// sureN is the number of iterations from which on their time is believed, unless they take long: what is
-	// spent once in a process may be twice as much in the next one.
+	// A run's time is believed from sureN iterations on, or if it takes long: what is spent once in a process
+	// may be twice as much in the next one.
 	sureN = 4 * fewestFew
 	// muchSignals is the number of signals a second that slows a traced benchmark by about half a percent.
 	muchSignals = 300

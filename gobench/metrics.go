@@ -8,8 +8,8 @@ import (
 )
 
 // metricsOf returns the medians of all other metrics of the repetitions, with their intervals. If the testing
-// package divides a metric by the iterations, or by the time, it removes what is spent only once, as it does
-// for the time.
+// package divides a metric by the iterations, or by the time, what is spent only once is removed, as for the
+// time.
 func metricsOf(used []Repetition) (all []Metric) {
 	for i, m := range used[0].Many.Metrics {
 		var values []float64

@@ -102,6 +102,6 @@ func (r Repetition) roundingNs() float64 {
 	return (r.Few.RoundingNs + r.Many.RoundingNs) / r.iterations()
 }
 
-// idleNs returns the time without a runnable thread, without the time for which the tracer stopped them. It is
-// below 0 if several threads were runnable at a time.
+// idleNs returns the time in which no thread was runnable and the tracer had stopped none. It is below 0 if
+// several threads were runnable at a time.
 func idleNs(o Observation) float64 { return o.WallNs - o.CPUNs - o.WaitNs - o.StoppedNs }

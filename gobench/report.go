@@ -7,7 +7,7 @@ import "chronoscope/stats"
 type Report struct {
 	Benchmark
 	Summary
-	// Repetitions has those that the estimate rests on, Runs all processes.
+	// Repetitions has those that the estimate rests on, Runs the processes of all repetitions.
 	Repetitions []RepetitionReport `json:"repetitions"`
 	Runs        []RunReport        `json:"runs"`
 	stats.Judgement

@@ -2,7 +2,7 @@ package kbest
 
 // Best keeps the K least of the values that are added to it, in ascending order (Bryant 2003, section 9.4.3).
 type Best struct {
-	values []float64 // cap K
+	values []float64 // with a capacity of K
 }
 
 // NewBest returns a Best that keeps the k least values, at least one.

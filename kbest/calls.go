@@ -50,7 +50,7 @@ func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*
 	var seen looks
 	s.takeLook(o, &seen)
 	c := &Calls{Name: subject.Name, Marked: map[Reason]int{}, Judgement: stats.NewJudgement(), Samples: make([]Sample, 0, plan.Calls)}
-	s.takeOne(&subject) // the first call finds nothing prepared
+	s.takeOne(&subject) // the first call is slower, and does not count
 	ranNs := 0.0
 	for len(c.Samples) < plan.Calls && ctx.Err() == nil {
 		x := s.takeOne(&subject)
@@ -95,12 +95,13 @@ func (s *Station) takeOne(subject *Subject) (x Sample) {
 // leastAwayNs is the smallest lack of CPU time that reading errors do not explain.
 const leastAwayNs = 20e3
 
-// mark notes what is known to have taken time from a call. It returns bounds of the call's time without that.
+// mark notes why a call was interrupted, and returns bounds of its time without the interruptions, in
+// nanoseconds.
 func (x *Sample) mark(o overhead) (low, high float64) {
 	run := math.Min(x.WallNs, float64(x.Use.CPUNs)-o.lookNs)
 	away := x.WallNs - run
 	switch {
-	case x.Use.CPUNs == 0: // the kernel does not tell
+	case x.Use.CPUNs == 0: // the kernel's counts are missing
 		return x.WallNs, x.WallNs
 	case x.Use.VoluntarySwitches > 0 && x.Use.WaitNs == 0: // the call itself waits
 		return x.WallNs, x.WallNs

@@ -184,7 +184,8 @@ func (c *conclusion) fixedShare() float64 {
 }
 
 // unseen returns the share that unknown noise may have taken of this subject's samples and not of the other's.
-// It is 0 unless these are long and the other's short: noise takes the same share of two long ones.
+// It is 0 unless this subject's samples are long and the other's short: of two long ones noise takes the same
+// share.
 func (c *conclusion) unseen(own, other *inference) float64 {
 	if c.m.looks.known() || own.typicalRunNs() <= escapeNs || other.typicalRunNs() > escapeNs {
 		return 0

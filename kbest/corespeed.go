@@ -11,8 +11,8 @@ import (
 type coreSpeed struct {
 	// referenceHz is the rate that the core had most of the time; NaN if unknown. Times are those at this rate.
 	referenceHz float64
-	// tolerance is how far, as a share, chains at one rate may differ from it. A chain that is off by more than
-	// 1.5 tolerances was at another rate.
+	// tolerance is how far chains at the reference rate may differ from it, as a share. A chain that differs by
+	// more than 1.5 tolerances was run at another rate.
 	tolerance float64
 	// standardError is the standard error of referenceHz, as a share.
 	standardError float64
@@ -158,7 +158,7 @@ func (c coreSpeed) atReference(x *Sample, s scaling) float64 {
 
 // scaling is how running time depends on the core's rate as the chains show it: time is proportional to the
 // rate to the power of -exponent. The exponent is near 0 for work that waits for memory, and also if most of
-// the chains' differences are errors. Both values predict best.
+// the chains' differences are errors. In both cases this exponent predicts best.
 type scaling struct {
 	exponent, standardError float64
 	// left is an upper bound of the standard deviation of the error that scaling leaves in the running times,

@@ -37,7 +37,7 @@ type inference struct {
 	speed     coreSpeed
 	scaling   scaling
 	runNs     []float64 // of the used samples, at the reference rate
-	from, to  int       // the statistic is the mean of the ranks from from up to but not including to
+	from, to  int       // the statistic is the mean of runNs[from:to]
 	drawn     draws
 	rng       *rand.Rand
 }
@@ -88,7 +88,7 @@ func (v inference) over(samples []*Sample, borneOut bool) inference {
 	return v
 }
 
-// leastWidth is a width of the excess of the K least, as a share of a sample. Up to this width no other
+// leastWidth is a share of a sample. If the excess of the K least is known to within leastWidth, no other
 // statistic is tried.
 const leastWidth = 0.001
 
@@ -148,8 +148,8 @@ func (v inference) mean(of func(int) float64) float64 {
 
 // draws are the values that the model gives in many scenarios, each sorted, in nanoseconds.
 type draws struct {
-	// excess is what the statistic exceeds the undisturbed time of a sample by, least what the K-th least
-	// sample exceeds it by, and spread the distance between the first and the last rank of the statistic.
+	// excess has the differences of the statistic from the undisturbed time of a sample, least those of the
+	// K-th least sample, and spread the distances between the first and the last rank of the statistic.
 	excess, least, spread []float64
 }
 

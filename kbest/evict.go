@@ -28,7 +28,7 @@ const (
 	// sweptCaches is the number of bytes swept for each byte of cache. A sweep as large as the caches leaves
 	// some lines, since no cache replaces strictly by age.
 	sweptCaches = 2
-	// unknownCaches is the assumed size of caches whose size is unknown, in bytes: that of a server's.
+	// unknownCaches is the assumed size of caches whose size is unknown, in bytes: as large as a server's.
 	unknownCaches = 64 << 20
 	mostSwept     = 1 << 30
 )

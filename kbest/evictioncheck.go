@@ -27,17 +27,17 @@ type EvictionCheck struct {
 	stats.Judgement
 }
 
-// The probe is spread over all sets of a first cache, and fits into it. No two of its lines are neighbours,
-// which some processors fetch in pairs.
+// The probe is the set of lines that are walked. It is spread over all sets of a first cache, and fits into it.
+// No two of its lines are neighbours, which some processors fetch in pairs.
 const (
 	probeLines   = 96
 	probeStride  = 5 * cacheLine
 	memoryLoads  = 4096
 	checkRounds  = 25
 	fewestRounds = 6
-	// enough is the least share of a flushed line's load time that a load has to take after a sweep.
+	// A sweep works if a load after it takes at least this share of the time of a load from memory.
 	enough = 0.5
-	// plainly is how many times longer than a warm load a load from memory takes at least, on any machine.
+	// A load from memory takes at least plainly times as long as a warm load, on any machine.
 	plainly = 5
 )
 

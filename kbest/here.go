@@ -24,7 +24,7 @@ type Setting struct {
 // calibration is the time for which a counter is calibrated.
 const calibration = 5 * time.Millisecond
 
-// corrections are those that a test switches off, to see their effect.
+// corrections says which corrections a test has switched off, to see their effect.
 type corrections struct{ switches, surveys bool }
 
 // Here returns the station of the calling goroutine. It locks the goroutine to its thread, opens the kernel's
@@ -80,7 +80,7 @@ func (s *Station) watchNeighbours() func() Neighbours {
 	if len(here) != 1 {
 		here = nil
 	}
-	elsewhere := math.Max(1, float64(runtime.NumCPU()-1)) // one also where this process may use no more
+	elsewhere := math.Max(1, float64(runtime.NumCPU()-1)) // at least one: other CPUs may exist that this process may not use
 	return func() (n Neighbours) {
 		use, thread := others.Look(0, here), s.look().CPUNs
 		now, err := machine.ReadCPUTimes(os.DirFS("/"), machine.AllCPUs)
@@ -138,8 +138,8 @@ func (s *Station) askForTurns() (restore func()) {
 	return restore
 }
 
-// mostGarbage is the number of bytes of garbage up to which none is collected between two trials. Several times
-// as much causes a collection within a trial, which is then rejected.
+// mostGarbage is the number of bytes of garbage above which the collector runs between two trials. With several
+// times as much it would run within a trial, which is then rejected.
 const mostGarbage = 128 << 20
 
 // holdCollector lets the garbage collector run between trials only, unless a trial allocates more than the

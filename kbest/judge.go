@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Limits of what is trusted.
+// Limits for the verdict.
 const (
 	leastCycles   = 0.2  // the least time of a call, in cycles, on any core
 	leastNs       = 0.05 // the same in nanoseconds, if the core's rate is unknown
@@ -85,7 +85,7 @@ func (c *conclusion) judgeLoop() {
 	}
 }
 
-// judgeSamples lowers the verdict if the samples leave something open.
+// judgeSamples lowers the verdict for what the samples can't tell.
 func (c *conclusion) judgeSamples() {
 	typical := c.full[len(c.full)/2].RunNs
 	if c.blocks {
@@ -101,7 +101,7 @@ func (c *conclusion) judgeSamples() {
 		c.Lower(stats.Suspect, "what interrupts this CPU could not be watched, and samples of %v are long enough for it", time.Duration(typical))
 	}
 	clear := math.Max(leastDrift, 3*c.meanwhile)
-	if c.Mean.Value > 0 { // its width says how the calls differ, in any order
+	if c.Mean.Value > 0 { // the width of the mean's interval shows how calls differ, not how they drift
 		clear = leastDrift
 	}
 	if by := c.drift(); math.Abs(by) > clear {

@@ -62,8 +62,8 @@ const (
 	mostWindows               = 256 // that are tried in one look
 	// leastLossNs, and leastLossShare of a chain, are more than chains differ without a loss.
 	leastLossNs, leastLossShare = 200, 0.03
-	// stolenNs is a single loss, missing from the CPU time, from which on a hypervisor must have taken it.
-	// Looks leave such losses out, since samples that lose as much are corrected by their CPU time.
+	// If a single loss of more than stolenNs is missing from the CPU time, a hypervisor took it. Looks leave
+	// such losses out, since samples that lose as much are corrected by their CPU time.
 	stolenNs = 2e5
 )
 
@@ -144,7 +144,7 @@ type disturbances struct {
 
 // scenario is one possible truth about the disturbances.
 type scenario struct {
-	// looks are as many as were taken, drawn from these with replacement (a bootstrap).
+	// looks are drawn with replacement from those of the measurement, as many as there are (a bootstrap).
 	looks []*look
 	// factor is the true loss divided by the loss that the looks saw. held is the share of the losses that CPU
 	// time includes, as kernels may leave interrupts out of it.
@@ -158,8 +158,8 @@ type scenario struct {
 const (
 	// These are standard deviations of the logarithm of a scenario's factor: factorSpread after one look,
 	// keptSpread after many for samples that kept their CPU, and switchedSpread for others. Looks do not see
-	// what comes with a switch, such as the tick that causes it (off by 0.5 % at 60 ms beside three loops on
-	// the EPYC, where 1.4 % are lost).
+	// what comes with a switch, such as the tick that causes it (a figure was off by 0.5 % at 60 ms with three
+	// loops on the EPYC, which loses 1.4 %).
 	factorSpread, keptSpread, switchedSpread = 0.4, 0.15, 0.25
 	// leastUnseenNs and mostUnseenNs bound the length of an interruption that the looks can have missed.
 	leastUnseenNs, mostUnseenNs = 1e3, 2e5

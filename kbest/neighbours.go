@@ -21,7 +21,7 @@ type Neighbours struct {
 // window is a stretch of trials without a pause. Its fields are readings at its begin.
 type window struct{ beganTicks, waitedNs int64 }
 
-// windowNs is the length of a window; a look takes 60 µs.
+// windowNs is the least length of a window, in nanoseconds; reading the neighbours takes 60 µs.
 const windowNs = 20e6
 
 // openWindow begins to watch the neighbours.

@@ -67,7 +67,7 @@ func (s *Station) overhead() overhead {
 	return o
 }
 
-// calmOnes returns the values that are not far above the median. Interrupted ones are.
+// calmOnes returns the values that are not far above the median. The others were interrupted.
 func calmOnes(values []float64, accuracy float64) []float64 {
 	slices.Sort(values)
 	median := stats.Quantile(values, 0.5)

@@ -49,7 +49,7 @@ type Result struct {
 	Trials, Calls, Timed int
 	// Watched is the time from the first trial to the last.
 	Watched time.Duration
-	// Corrected and Rejected count samples by what happened to them.
+	// Corrected and Rejected count samples by the reason for which they were corrected or rejected.
 	Corrected, Rejected map[Reason]int
 	// Samples has all samples, in order.
 	Samples []Sample
@@ -85,7 +85,7 @@ func (m *measurement) conclude(s *series) *Result {
 	return r
 }
 
-// conclusion is a result in the making.
+// conclusion is a result while it is computed.
 type conclusion struct {
 	*Result
 	m      *measurement

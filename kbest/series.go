@@ -29,8 +29,8 @@ type series struct {
 }
 
 const (
-	// shortestNs is the least length of a sample. The clock could time shorter ones exactly, but what is done
-	// around a sample takes too long for them.
+	// shortestNs is the least length of a sample. The clock could time shorter ones exactly, but compared with
+	// them the work around a sample would take too long.
 	shortestNs = 20e3
 	// mostCalls is the largest number of calls in a trial. If that many take no time, there is no work.
 	mostCalls = 1 << 30

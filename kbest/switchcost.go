@@ -15,7 +15,7 @@ import (
 // differ.
 type switchCost struct {
 	ns     []float64 // possible costs
-	chance []float64 // of a cost up to the one at the same place; 1 for the last
+	chance []float64 // probability of a cost up to that of the same index; the last is 1
 	mostNs float64   // upper bound of what is drawn
 }
 
@@ -51,8 +51,8 @@ func (c switchCost) bounded(samples []*Sample) switchCost {
 }
 
 // mostPerSwitchNs returns an upper bound of the cost of a switch: the running time of a sample holds all of its
-// switches. The fourth least bound is used, since corrections of single samples may be wrong. It's infinite if
-// too few samples have switches.
+// switches. Of the samples' bounds the fourth least is used, since corrections of single samples may be wrong.
+// It's infinite if too few samples have switches.
 func mostPerSwitchNs(samples []*Sample) float64 {
 	var each []float64
 	for _, x := range samples {

@@ -191,7 +191,7 @@ func (c *conclusion) withRareCalls(least, mean stats.Estimate) stats.Estimate {
 		return least
 	}
 	c.above = above / least.Value
-	least.Hi = math.Max(least.Hi, least.Value+2*above) // by chance only half of the expected long samples may have come
+	least.Hi = math.Max(least.Hi, least.Value+2*above) // by chance, only half of the expected number of long samples may have occurred
 	return least
 }
 
