@@ -15,12 +15,11 @@ import (
 	"chronoscope/process"
 )
 
-// A process that runs a benchmark also starts, runs other code of the package and collects garbage.
-// How long that takes differs from process to process by milliseconds of CPU time, which then look like
-// a difference of the benchmark. The testing package is therefore compiled with a look at what the
-// kernel counts just before and just after the benchmark's function (go build -overlay). It also
-// prints the allocations before it divides and rounds them. The looks lie outside of the benchmark's
-// timer.
+// A process that runs a benchmark also starts, runs other code of the package and collects garbage. The CPU
+// time of that varies by milliseconds from process to process, which looks like a variation of the benchmark.
+// Therefore the testing package is compiled with two looks at the kernel's counters, just before and just after
+// the benchmark's function (go build -overlay). It also prints the allocations before it divides and rounds
+// them. The looks lie outside of the benchmark's timer.
 
 // account is what the testing package tells about the last run of a benchmark's function.
 type account struct {

@@ -1,6 +1,6 @@
 package main
 
-// eight has the data of a piece, eight doubles: one cache line on most processors.
+// eight is a piece of data, eight doubles: one cache line on most processors.
 type eight [8]float64
 
 // procA sets eight doubles to zero, as Bryant's does. Like procB it lies in a file of its own, far from the

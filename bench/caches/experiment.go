@@ -53,8 +53,8 @@ type CacheCosts struct{ C, M, P, D float64 }
 //
 //	c + m + p + d = y1,  c + d = y2,  c + d = y3,  c = y4,  c + p = y5,  c = y6
 //
-// Only y1 holds m and only y5 needs p alone, so that both equations hold exactly, and c and c + d are the means
-// of their two measurements.
+// m is in y1 only, and apart from y1, p is in y5 only. So both equations hold exactly, and c and c + d are the
+// means of their two measurements.
 func SolveCacheCosts(y [6]float64) CacheCosts {
 	c := (y[3] + y[5]) / 2
 	d := (y[1]+y[2])/2 - c

@@ -71,7 +71,7 @@ func knownWork() uint64 {
 	return x + uint64(at)
 }
 
-// measure compares known work while serve runs on its CPU with known work while serve is stopped.
+// measure compares two times of known work: while serve runs on its own CPU, and while serve is stopped.
 func measure(tool, budget string, serveCPU, workCPU int, limit time.Duration) (e effect, err error) {
 	self, err := os.Executable()
 	if err != nil {

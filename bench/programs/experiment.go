@@ -80,7 +80,7 @@ func (e *experiment) calibrate(ctx context.Context) error {
 	return nil
 }
 
-// noted makes one run whose events the kernel records. Root gives it a niceness that leaves little to
+// noted makes one run whose events the kernel records. If root calls it, the run's niceness leaves little to
 // strangers.
 func (e *experiment) noted(ctx context.Context, c process.Command) (process.Run, error) {
 	c.Untraced, c.Events = true, true

@@ -91,7 +91,7 @@ func walk(events []process.Event) (r ran) {
 	return r
 }
 
-// estimate returns the median run.
+// estimate returns the median time of the runs.
 func (t *truth) estimate() (stats.Estimate, error) {
 	if len(t.lows) < fewestTruths {
 		return stats.Estimate{}, errors.New("too few runs were alone")

@@ -28,8 +28,8 @@ var whole = []string{"chronoscope_stolen_seconds_total", "process_network_receiv
 // series of kind others.
 const disturber = "chronoscope_disturber_seconds_total"
 
-// slackSeconds allows for the clock of process_start_time_seconds, which counts kernel ticks, compared with
-// Prometheus' clock.
+// slackSeconds allows for differences between the clock of process_start_time_seconds, which counts kernel
+// ticks, and Prometheus' clock.
 const slackSeconds = 1.0
 
 // judge returns the faults: what can't be in the samples of a serve that is killed and started again.

@@ -241,7 +241,7 @@ func (e *experiment) before(process int, all bool) error {
 // truth has the times of runs while the competitors were paused.
 type truth struct{ wallsNs []float64 }
 
-// estimate returns the median run. Interrupts and the host take at most a percent of it.
+// estimate returns the median time of the runs. Interrupts and the host take at most a percent of it.
 func (t *truth) estimate() stats.Estimate {
 	const disturbed = 0.01
 	e := stats.MedianInterval(t.wallsNs, "ns")
