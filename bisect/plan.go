@@ -9,28 +9,29 @@ import (
 
 // Plan says how the search goes.
 type Plan struct {
-	// Error is the chance that a search names a wrong commit, or any commit where nothing changed.
+	// Error is the chance that a search names a wrong commit, or names any commit although nothing changed.
 	Error float64
 	// Limit is the share by which the bad end has to be slower at least.
 	Limit float64
-	// Faster looks for what became faster.
+	// Faster says to look for what became faster instead.
 	Faster bool
-	// MostBuilds is how many commits are built at most, both ends included; 0 stands for what a
-	// search of this length usually takes and six more for each step.
+	// MostBuilds is the largest number of commits that are built, both ends included. 0 stands for the number
+	// that a search of this length usually takes and six more, for each step.
 	MostBuilds int
-	// MostPairs is how often a commit is measured at most.
+	// MostPairs is the largest number of pairs of a commit.
 	MostPairs int
-	// Progress is told of each state of the search; it may be nil.
+	// Progress is called with each state of the search; it may be nil.
 	Progress func(Result)
 }
 
-// DefaultPlan is the usual one.
+// DefaultPlan is the usual plan.
 var DefaultPlan = Plan{Error: 0.02, Limit: 0.01, MostPairs: 600}
 
-// spareBuilds are those beyond one for each halving.
+// spareBuilds is the number of builds beyond one for each halving.
 const spareBuilds = 6
 
-// mostBuilds is the limit where so many steps were found among this many commits.
+// mostBuilds returns the largest number of commits to build. commits is the number of commits after the good
+// end, steps the expected number of steps.
 func (p Plan) mostBuilds(commits, steps int) int {
 	if p.MostBuilds > 0 {
 		return p.MostBuilds
@@ -40,16 +41,16 @@ func (p Plan) mostBuilds(commits, steps int) int {
 
 // Measurer compares commits with the good end, which is commit 0.
 type Measurer interface {
-	// Compare returns about n more pairs of the good end, first, and a commit. It returns none where
-	// the time for this commit is used up. A [SkipError] says that it can't be measured.
+	// Compare returns about n more pairs, each of the good end, first, and the commit. It returns none if the
+	// time for this commit is used up. A [SkipError] says that the commit can't be measured.
 	Compare(ctx context.Context, commit, n int) (stats.Pairs, error)
 }
 
 // SkipError says why a commit can't be measured.
 type SkipError struct{ Why error }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *SkipError) Error() string { return e.Why.Error() }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (e *SkipError) Unwrap() error { return e.Why }

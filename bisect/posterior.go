@@ -10,29 +10,29 @@ import (
 // point is a measured commit.
 type point struct {
 	commit int
-	// centre is the logarithm of its ratio to the good end, error its standard error, and freedom the
-	// degrees of freedom of that.
+	// centre is the logarithm of its time divided by that of the good end, error the standard error of centre,
+	// and freedom the degrees of freedom of error.
 	centre, error, freedom float64
 }
 
 // The prior of the model.
 const (
-	// stepsExpected is how many steps a history has on average, beside what both ends show.
+	// stepsExpected is how many steps a history has on average, before the ends are known to differ.
 	stepsExpected = 0.25
-	// wrongShare of the commits show a time that has nothing to do with their code's.
+	// wrongShare is the share of the commits whose measured time has nothing to do with their code.
 	wrongShare = 0.01
-	// levelsTried is how many levels the likelihood of a stretch is added up over.
+	// levelsTried is the number of levels over which the likelihood of a stretch is summed.
 	levelsTried = 256
 )
 
-// placements are standard deviations of logarithms of ratios from one build to the next of code that
-// did not change, which lies at other addresses, with their prior probabilities. The largest are
-// those of the worst benchmarks (4 % from placement alone; Mytkowicz et al., Producing Wrong Data
-// Without Doing Anything Obviously Wrong, ASPLOS 2009).
+// placements are standard deviations, with their prior probabilities, of the logarithms of ratios between
+// builds of the same code, which lies at another address in each. The largest are those of the worst benchmarks
+// (4 % from placement alone; Mytkowicz et al., Producing Wrong Data Without Doing Anything Obviously Wrong,
+// ASPLOS 2009).
 var placements = []struct{ deviation, probability float64 }{{0.001, 0.35}, {0.003, 0.3}, {0.01, 0.25}, {0.03, 0.1}}
 
-// stepProbabilities returns, for each gap between two successive points, the probability that there is
-// a step in it, if there is one at all. The first point is the good end.
+// stepProbabilities returns, for each gap between two successive points, the probability that there is a step
+// in it, given that there is a step at all. The first point is the good end.
 func stepProbabilities(points []point) []float64 {
 	m := newModel(points)
 	all := make([]float64, len(points)-1)
@@ -56,7 +56,7 @@ func stepProbabilities(points []point) []float64 {
 type model struct {
 	points []point
 	levels []float64
-	// step and stay are the logarithms of the prior probabilities that a gap holds a step, and none.
+	// step is the logarithm of the prior probability that a gap holds a step, stay that of no step.
 	step, stay []float64
 }
 
@@ -77,9 +77,9 @@ func newModel(points []point) model {
 	return m
 }
 
-// steps returns the probability of a step in each gap for builds that differ by this deviation, and
-// the logarithm of the evidence. before[i] is the weight of all choices of steps up to point i after
-// which there is one, after[i] that from point i on.
+// steps returns the probability of a step in each gap if builds differ by this deviation, and the logarithm of
+// the evidence. before[i] is the logarithm of the weight of all choices of steps in the points up to i,
+// after[i] that in the points from i on.
 func (m model) steps(deviation float64) (probabilities []float64, evidence float64) {
 	n := len(m.points)
 	stretch := m.stretches(deviation)
@@ -106,7 +106,7 @@ func (m model) steps(deviation float64) (probabilities []float64, evidence float
 		}
 		after[a] = floats.LogSumExp(ways)
 	}
-	none := stretch[0][n-1] // there is a step, as the ends differ
+	none := stretch[0][n-1] // excluded: the ends differ, so that there is a step
 	evidence = before[n-1] + math.Log1p(-math.Exp(none-before[n-1]))
 	for g := range n - 1 {
 		probabilities = append(probabilities, math.Exp(before[g]+m.step[g]+after[g+1]-evidence))
@@ -114,13 +114,13 @@ func (m model) steps(deviation float64) (probabilities []float64, evidence float
 	return probabilities, evidence
 }
 
-// stretches returns the logarithm of the weight of points a to b if they have one level, whichever it
-// is, and no step between them.
+// stretches returns the logarithm of the weight of points a to b with one level, summed over all levels, and no
+// step between them.
 func (m model) stretches(deviation float64) [][]float64 {
 	density := make([][]float64, len(m.points))
 	for i, p := range m.points {
 		wrong := wrongShare
-		if i == 0 || i == len(m.points)-1 { // both ends are what the user says that they are
+		if i == 0 || i == len(m.points)-1 { // the user vouches for both ends
 			wrong = 0
 		}
 		density[i] = m.density(p, deviation, wrong)
@@ -144,8 +144,8 @@ func (m model) stretches(deviation float64) [][]float64 {
 	return all
 }
 
-// density is that of a point at each level. With a probability of wrong its time has nothing to do with
-// the code, and any is as probable as another.
+// density returns the probability density of a point at each level. With probability wrong the point's time has
+// nothing to do with its code: then all levels are equally probable.
 func (m model) density(p point, deviation, wrong float64) []float64 {
 	span := m.levels[len(m.levels)-1] - m.levels[0]
 	spacing := span / float64(len(m.levels)-1)

@@ -7,22 +7,22 @@ type Outcome string
 
 // The outcomes.
 const (
-	Found    Outcome = "found"     // each step is known to the commit, but for commits that can't be measured
+	Found    Outcome = "found"     // each step is narrowed to one commit, or to neighbours that can't be measured
 	NoChange Outcome = "no-change" // the bad end is not slower by more than the limit
-	Opposite Outcome = "opposite"  // the bad end is faster, or slower where Plan.Faster asks for the opposite
-	CantTell Outcome = "cant-tell" // Steps say what is known
+	Opposite Outcome = "opposite"  // the bad end is faster, or slower if Plan.Faster asks for what became faster
+	CantTell Outcome = "cant-tell" // Steps has what is known
 )
 
-// Result is what a search shows. Commits have numbers; 0 is the good end.
+// Result is the result of a search. Commits have numbers; 0 is the good end.
 type Result struct {
 	Outcome Outcome `json:"outcome"` // empty while the search goes on
 	// Why explains an outcome.
 	Why string `json:"why"`
-	// Change is the time of the bad end over that of the good one.
+	// Change is the time of the bad end divided by that of the good one.
 	Change stats.Estimate `json:"change"`
 	// Steps are in order. Those that are not found are possible ones.
 	Steps []Step `json:"steps"`
-	// Commits are those that were measured, or could not be, in order.
+	// Commits has those that were measured, or could not be, in order.
 	Commits []Measured `json:"commits"`
 	// Builds counts the commits that were tried, both ends included.
 	Builds int `json:"builds"`
@@ -30,22 +30,22 @@ type Result struct {
 
 // Step is a change between two neighbours among the commits that were measured.
 type Step struct {
-	// One of the commits First to Last made the change: only one where they are equal.
+	// First to Last are the commits one of which made the change. They are equal if it is known which one.
 	First int `json:"first"`
 	Last  int `json:"last"`
-	// Probability is that of a change there.
+	// Probability is the probability of a change there.
 	Probability float64 `json:"probability"`
-	// Found reports whether the probability is high enough for the error asked.
+	// Found says that the probability is high enough for [Plan.Error].
 	Found bool `json:"found"`
-	// Ratio is the time after the change over that before.
+	// Ratio is the time after the change divided by that before.
 	Ratio stats.Estimate `json:"ratio"`
 }
 
 // Measured is what is known of a commit.
 type Measured struct {
 	Number int `json:"number"`
-	// Ratio is its time over that of the good end.
+	// Ratio is its time divided by that of the good end.
 	Ratio stats.Estimate `json:"ratio"`
-	// Skipped says why it could not be measured; empty where it was.
+	// Skipped says why it could not be measured; empty if it was.
 	Skipped string `json:"skipped,omitempty"`
 }

@@ -10,9 +10,9 @@ import (
 	"chronoscope/stats"
 )
 
-// Search looks for the commits, numbered from 1 to last, that made the change between commit 0, the
-// good end, and commit last, the bad one. If ctx ends, its error comes with what is known until then.
-// An end that can't be measured is an error.
+// Search looks for the commits, numbered from 1 to last, that made the change between commit 0, the good end,
+// and commit last, the bad end. If ctx ends, Search returns its error with what is known so far. An end that
+// can't be measured is an error.
 func Search(ctx context.Context, m Measurer, last int, plan Plan) (Result, error) {
 	if last < 1 {
 		return Result{}, fmt.Errorf("bisect: %d commits after the good end: give a bad end behind it", last)
@@ -30,13 +30,13 @@ func Search(ctx context.Context, m Measurer, last int, plan Plan) (Result, error
 	return r, err
 }
 
-// search is one under way.
+// search is a search while it is under way.
 type search struct {
 	measurer Measurer
 	plan     Plan
 	last     int
 	of       map[int]*evidence // by commit
-	differ   bool              // the ends
+	differ   bool              // whether the two ends differ
 }
 
 // evidence is what is known of a commit.
@@ -47,15 +47,16 @@ type evidence struct {
 	skipped error
 }
 
-// leastPairs tell the error of a commit's level. growthPairs is the factor by which a commit then gets
-// more each time.
+// leastPairs is the number of pairs that tell the error of a commit's level. growthPairs is the factor by which
+// a commit's pairs grow each time that it is measured again.
 const leastPairs, growthPairs = 16, 1.5
 
-// errorTail is the chance of each bound from which the standard error of a centre is taken, and
-// tailDeviations how many of these lie between the two in a normal distribution.
+// errorTail is the chance outside of each of the two bounds from which the standard error of a centre is
+// computed. tailDeviations is the distance from the centre to a bound in a normal distribution, in standard
+// deviations.
 const errorTail, tailDeviations = 0.1, 1.2816
 
-// measure makes more pairs of a commit. One that can't be measured is noted as such.
+// measure makes more pairs of a commit. If the commit can't be measured, this is noted.
 func (s *search) measure(ctx context.Context, commit, n int) error {
 	m := s.of[commit]
 	if m == nil {
@@ -88,7 +89,7 @@ func (s *search) tell() {
 	}
 }
 
-// pointOf is what the pairs of a commit tell.
+// pointOf returns what the pairs of a commit tell.
 func pointOf(commit int, pairs stats.Pairs) point {
 	lo, hi := pairs.LogBounds(errorTail)
 	return point{commit: commit, centre: (lo + hi) / 2, error: (hi - lo) / 2 / tailDeviations, freedom: float64(pairs.Len() - 1)}
@@ -97,7 +98,7 @@ func pointOf(commit int, pairs stats.Pairs) point {
 // usable reports whether a commit was measured.
 func (m *evidence) usable() bool { return m.skipped == nil && m.error > 0 }
 
-// compareEnds measures the bad end until it is known whether there is anything to find; then the
+// compareEnds measures the bad end until it is known whether there is a change to find. If there is, the
 // outcome is empty.
 func (s *search) compareEnds(ctx context.Context) (Outcome, string, error) {
 	looks := stats.LooksFor(s.plan.Error / 2)
@@ -138,7 +139,7 @@ func (s *search) compareEnds(ctx context.Context) (Outcome, string, error) {
 	}
 }
 
-// points are the measured commits, in order, and the good end.
+// points returns the good end and the measured commits, in order.
 func (s *search) points() []point {
 	points := []point{{commit: 0, freedom: math.MaxInt16}}
 	for _, m := range s.of {
@@ -150,7 +151,7 @@ func (s *search) points() []point {
 	return points
 }
 
-// A gap lies between two neighbours among the measured commits.
+// gap lies between two neighbours among the measured commits.
 type gap struct {
 	before, after point
 	probability   float64 // of a step in it
@@ -167,11 +168,11 @@ func (s *search) gaps() (all []gap) {
 	return all
 }
 
-// A gap is worth a look if it holds a step with this probability, as one among several. It may hold one
-// with the lower probability.
+// A gap may hold a step if its probability is above possible. Once a step is found, further gaps are examined
+// only if theirs is above likely.
 const likely, possible = 0.3, 0.1
 
-// narrow measures until no gap is worth a look.
+// narrow measures until no gap is left to be examined.
 func (s *search) narrow(ctx context.Context) (Outcome, string, error) {
 	for {
 		gaps := s.gaps()
@@ -192,10 +193,10 @@ func (s *search) narrow(ctx context.Context) (Outcome, string, error) {
 	}
 }
 
-// sure is the probability from which on a step is found.
+// sure returns the probability from which on a step is found.
 func (s *search) sure() float64 { return 1 - s.plan.Error }
 
-// count is how many gaps hold a step for sure.
+// count returns the number of gaps that surely hold a step.
 func (s *search) count(gaps []gap) (n int) {
 	for _, g := range gaps {
 		if g.probability >= s.sure() {
@@ -205,7 +206,7 @@ func (s *search) count(gaps []gap) (n int) {
 	return n
 }
 
-// expected is how many steps there are on average, 1 or more.
+// expected returns the mean number of steps, 1 or more.
 func expected(gaps []gap) int {
 	sum := 0.
 	for _, g := range gaps {
@@ -214,9 +215,9 @@ func expected(gaps []gap) int {
 	return max(1, int(math.Round(sum)))
 }
 
-// next is the commit to measure, and how many pairs of it; 0 if there is none. A commit is measured
-// well enough to tell on which side of a step it is, before another one is built; and better, where
-// nothing is left to be built.
+// next returns the commit to measure, and the number of pairs; 0 if there is none. Before another commit is
+// built, the known ones are measured well enough to tell on which side of a step they are. If nothing is left
+// to be built, they are measured better.
 func (s *search) next(gaps []gap, mayBuild bool) (commit, pairs int) {
 	if len(gaps) == 0 {
 		return 0, 0
@@ -244,19 +245,19 @@ func (s *search) next(gaps []gap, mayBuild bool) (commit, pairs int) {
 	return 0, 0
 }
 
-// firstPairs are about as many as the bad end would have needed for an error of fine.
+// firstPairs returns about as many pairs as the bad end would have needed for an error of fine.
 func (s *search) firstPairs(fine float64) int {
 	end := s.of[s.last]
 	ratio := end.error / fine
 	return max(leastPairs, min(end.pairs.Len(), int(float64(end.pairs.Len())*ratio*ratio/growthPairs)))
 }
 
-// finePart of a step's size is an error of a commit's level that tells on which side of a step it
-// is.
+// finePart is a share of a step's size. If the error of a commit's level is at most that, it is clear on which
+// side of the step the commit is.
 const finePart = 1. / 8
 
-// vague is the commit with the largest error, above fine, of those beside which a step is neither sure
-// nor out of the question: either has this chance at least.
+// vague returns the commit with the largest error, above fine, among those next to an open gap: a gap for which
+// both a step and no step have at least this chance.
 func (s *search) vague(gaps []gap, chance, fine float64) (worst int) {
 	for _, g := range gaps {
 		if g.probability < chance || g.probability > 1-chance {
@@ -271,8 +272,8 @@ func (s *search) vague(gaps []gap, chance, fine float64) (worst int) {
 	return worst
 }
 
-// split is a commit in the midst of the gap that most probably holds a step, and at least with this
-// probability.
+// split returns a commit in the middle of the gap that most probably holds a step, if the probability is above
+// best.
 func (s *search) split(gaps []gap, best float64) (commit int) {
 	for _, g := range gaps {
 		if middle := s.nearest(g.before.commit, g.after.commit, g.before.commit+g.after.commit); middle > 0 && g.probability > best {
@@ -282,8 +283,8 @@ func (s *search) split(gaps []gap, best float64) (commit int) {
 	return commit
 }
 
-// second is a commit next to one on which alone a sure step rests on its side, so that no single wrong
-// answer leads to a wrong commit.
+// second returns a commit that confirms a sure step. If the step rests on a single commit on one of its sides,
+// second returns a neighbour of that commit, so that no single wrong answer leads to a wrong commit.
 func (s *search) second(gaps []gap) (commit int) {
 	for i, g := range gaps {
 		if g.probability < s.sure() || commit > 0 {
@@ -299,12 +300,12 @@ func (s *search) second(gaps []gap) (commit int) {
 	return commit
 }
 
-// nearEnough is how far apart two commits are of which each confirms the other.
+// nearEnough is the largest distance between two commits at which each confirms the other.
 const nearEnough = 2
 
-// witness is an untried commit that tells whether one of the commits on which the most probable step
-// rests, which is not sure yet, was measured wrongly: the nearest to it in the gap that holds the step
-// in that case.
+// witness returns an untried commit that tells whether one of the two commits around the most probable step,
+// which is not sure yet, was measured wrongly. If one was, the step is in another gap: the commit is the
+// nearest one in the most probable of these.
 func (s *search) witness(gaps []gap, least float64) (commit int) {
 	best := -1
 	for i, g := range gaps {
@@ -324,8 +325,7 @@ func (s *search) witness(gaps []gap, least float64) (commit int) {
 	return commit
 }
 
-// nearest is the untried commit between two others that is nearest to half of twice; 0 if there is
-// none.
+// nearest returns the untried commit between two others that is nearest to half of twice; 0 if there is none.
 func (s *search) nearest(before, after, twice int) (nearest int) {
 	off := func(commit int) int { return max(2*commit-twice, twice-2*commit) }
 	for commit := before + 1; commit < after; commit++ {
@@ -336,7 +336,7 @@ func (s *search) nearest(before, after, twice int) (nearest int) {
 	return nearest
 }
 
-// result is what is known by now.
+// result returns what is known so far.
 func (s *search) result() Result {
 	r := Result{Change: stats.NoEstimate("ratio", "median"), Steps: []Step{}, Commits: []Measured{}, Builds: len(s.of) + 1}
 	for commit, m := range s.of {
@@ -357,7 +357,7 @@ func (s *search) result() Result {
 	return r
 }
 
-// steps are the gaps that hold a step for sure, or perhaps.
+// steps returns the gaps that hold a step for sure, or perhaps.
 func (s *search) steps() (all []Step) {
 	gaps := s.joined(s.gaps())
 	for i, g := range gaps {
@@ -371,8 +371,8 @@ func (s *search) steps() (all []Step) {
 	return all
 }
 
-// joined makes one gap of neighbours that hold a step perhaps, where they hold one for sure together:
-// which of them does is not known.
+// joined joins neighbouring gaps each of which perhaps holds a step, if they surely hold one together: then it
+// is unknown which of them does.
 func (s *search) joined(gaps []gap) []gap {
 	perhaps := func(g gap) bool { return g.probability > possible && g.probability < s.sure() }
 	first := slices.IndexFunc(gaps, perhaps)
@@ -401,8 +401,8 @@ func (s *search) joined(gaps []gap) []gap {
 	return slices.Concat(gaps[:last+1], rest)
 }
 
-// ratioOf is the size of a step: from the level of the points before it to that of those after it, as
-// far as the next steps.
+// ratioOf returns the size of a step: the level of the points after it divided by that of the points before it,
+// each up to the next step.
 func ratioOf(gaps []gap, at int) stats.Estimate {
 	var before, after []point
 	for i := at; i >= 0; i-- {
@@ -421,7 +421,7 @@ func ratioOf(gaps []gap, at int) stats.Estimate {
 	return stats.Estimate{Value: math.Exp(to - from), Lo: math.Exp(to - from - width), Hi: math.Exp(to - from + width), Unit: "ratio", Statistic: "mean", N: len(before) + len(after)}
 }
 
-// levelOf is the mean of points, each weighted by its error, and its standard error.
+// levelOf returns the mean of points, each weighted by its error, and its standard error.
 func levelOf(points []point) (level, standardError float64) {
 	var sum, weights float64
 	for _, p := range points {

@@ -15,35 +15,34 @@ import (
 	"chronoscope/process"
 )
 
-// A process that runs a benchmark also starts, runs other code of the package and collects garbage.
-// How long that takes differs from process to process by milliseconds of CPU time, which then look like
-// a difference of the benchmark. The testing package is therefore compiled with a look at what the
-// kernel counts just before and just after the benchmark's function (go build -overlay). It also
-// prints the allocations before it divides and rounds them. The looks lie outside of the benchmark's
-// timer.
+// A process that runs a benchmark also starts, runs other code of the package and collects garbage. The CPU
+// time of that varies by milliseconds from process to process, which looks like a variation of the benchmark.
+// Therefore the testing package is compiled with two looks at the kernel's counters, just before and just after
+// the benchmark's function (go build -overlay). It also prints the allocations before it divides and rounds
+// them. The looks lie outside of the benchmark's timer.
 
-// account is what the testing package says of the last run of a benchmark's function.
+// account is what the testing package tells about the last run of a benchmark's function.
 type account struct {
 	timedNs, allocs, bytes float64
-	// looked says that what follows is known; the threads are, unless one of them has ended.
+	// looked says that the following fields are known. The threads are known too, unless one of them has ended.
 	looked                bool
 	wallNs, cpuNs         float64
 	switches, majorFaults float64
-	collections           float64 // of garbage
+	collections           float64 // garbage collections
 	threads               []process.Thread
 }
 
 //go:embed account/*.go.txt
 var accountFiles embed.FS
 
-// Where the testing package runs a benchmark's function, and where it writes what was allocated.
+// Code of the testing package that runs a benchmark's function, and that writes what was allocated.
 var (
 	runsBenchmark = regexp.MustCompile(`(?m)^\tb\.ResetTimer\(\)\n\tb\.StartTimer\(\)\n\tb\.benchFunc\(b\)\n\tb\.StopTimer\(\)\n`)
 	writesMemory  = regexp.MustCompile(`(?m)^func \(r BenchmarkResult\) MemString\(\) string \{`)
 )
 
-// withAccount returns the source of the testing package's benchmarks with the looks; false where it is
-// not as expected.
+// withAccount returns the source of the testing package's benchmarks with the looks added. It returns false if
+// the source is not as expected.
 func withAccount(source string) (string, bool) {
 	if len(runsBenchmark.FindAllString(source, 2)) != 1 || len(writesMemory.FindAllString(source, 2)) != 1 {
 		return "", false
@@ -52,8 +51,8 @@ func withAccount(source string) (string, bool) {
 	return writesMemory.ReplaceAllString(source, "func (r BenchmarkResult) chronoscopeMemString() string {"), true
 }
 
-// accounting writes the changed testing package into a directory, and returns what it replaces; nothing
-// where this Go has another testing package.
+// accounting writes the changed testing package into a directory, and returns what it replaces; nothing if this
+// Go has another testing package.
 func accounting(ctx context.Context, dir, into string) (replaced overlay, err error) {
 	where, err := tool(ctx, dir, "go", "list", "-f", "{{.Dir}}", "testing")
 	if err != nil {
@@ -81,7 +80,7 @@ func accounting(ctx context.Context, dir, into string) (replaced overlay, err er
 	return replaced, err
 }
 
-// take puts what the account says into an observation of that process.
+// take puts what the account says into an observation of the same process.
 func (a account) take(o *Observation) {
 	if math.Abs(a.timedNs-o.TimedNs) <= 1.01*o.RoundingNs { // unless the benchmark reports another time
 		o.TimedNs, o.RoundingNs = a.timedNs, 0.5
@@ -106,7 +105,7 @@ func (a account) take(o *Observation) {
 	o.InvoluntarySwitches, o.MajorFaults, o.Collections = a.switches, a.majorFaults, a.collections
 }
 
-// accountMark begins an account among the fields of a result.
+// accountMark is how an account begins among the fields of a result.
 const accountMark = "@chronoscope "
 
 // parseAccount reads what follows the mark.

@@ -8,39 +8,39 @@ import (
 
 // Benchmark is a benchmark that can be run. Sub-benchmarks are benchmarks of their own.
 type Benchmark struct {
-	// Name is as go test prints it: BenchmarkX/size=1. It ends with GOMAXPROCS only where SetProcs sets that.
+	// Name is as go test prints it: BenchmarkX/size=1. It ends with GOMAXPROCS only if SetProcs sets that.
 	Name    string `json:"name"`
 	Package string `json:"package"` // its import path
-	// SetProcs is the GOMAXPROCS that it runs with (go test -cpu); 0 is what the Go runtime chooses. Above 1 it
-	// stands at the end of the name: BenchmarkX/size=1-4.
+	// SetProcs is the GOMAXPROCS that it runs with (go test -cpu); with 0 the Go runtime chooses it. If it is
+	// above 1, it stands at the end of the name: BenchmarkX/size=1-4.
 	SetProcs int `json:"set_gomaxprocs,omitempty"`
-	// File and Line are where its function is declared, as seen from the working folder; empty where
-	// that was not asked for, or is not known.
+	// File and Line are where its function is declared, relative to the working folder; empty if that was not
+	// asked for, or is unknown.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// Dir is the package's directory, in which the benchmark runs, and Binary the compiled test.
 	Dir    string `json:"-"`
 	Binary string `json:"-"`
-	// Layouts are binaries of the same code whose functions lie in different orders, Binary first; one
-	// repetition after the other runs the next of them. None are Binary alone.
+	// Layouts are binaries of the same code whose functions lie in different orders, Binary first. Each
+	// repetition runs the next of them. If there are none, all run Binary.
 	Layouts []string `json:"-"`
-	// Accounts says that a process looks at itself just before and after the benchmark's iterations, so
-	// that it need not be traced.
+	// Accounts says that the process reads its own counters just before and after the benchmark's iterations,
+	// so that it need not be traced.
 	Accounts bool `json:"-"`
-	// CallsBinary is the compiled test that times single calls; empty where it was not asked for, or no loop
+	// CallsBinary is the compiled test that times single calls; empty if it was not asked for, or if no loop
 	// over b.N or b.Loop was found.
 	CallsBinary string `json:"-"`
-	// Revision is what it was compiled from; empty for the working tree.
+	// Revision is the revision that it was compiled from; empty for the working tree.
 	Revision string `json:"revision"`
 }
 
-// named returns the benchmark of a test that the testing package calls by that name.
+// named returns the benchmark of a test to which the testing package gives this name.
 func (b Benchmark) named(plain string) Benchmark {
 	b.Name = plain + b.procsSuffix()
 	return b
 }
 
-// plainName is the name without the GOMAXPROCS that was set.
+// plainName returns the name without the GOMAXPROCS that was set.
 func (b Benchmark) plainName() string { return strings.TrimSuffix(b.Name, b.procsSuffix()) }
 
 func (b Benchmark) procsSuffix() string {
@@ -52,8 +52,8 @@ func (b Benchmark) procsSuffix() string {
 
 // Runner runs benchmarks.
 type Runner interface {
-	// Run calls a benchmark with b.N = n, in a process of its own. Without tracing, the
-	// wait is not known. Its error is a *[FailedError], or that of ctx.
+	// Run calls a benchmark with b.N = n, in a process of its own. Without tracing, the wait is unknown. Its
+	// error is a *[FailedError], or that of ctx.
 	Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error)
 }
 
@@ -65,7 +65,7 @@ type FailedError struct {
 	Output string
 }
 
-// Error names the benchmark, why it failed, and the line of its output that says most.
+// Error names the benchmark, why it failed, and the most telling line of its output.
 func (e *FailedError) Error() string { return e.Benchmark.Name + ": " + e.reason() }
 
 func (e *FailedError) reason() string {
@@ -75,9 +75,9 @@ func (e *FailedError) reason() string {
 	return e.Why
 }
 
-// lastLine returns the line that says most of a failure: the panic, or the line next to the
-// report of the failure. That is the one before where the log is printed as it is made, and the
-// one after elsewhere.
+// lastLine returns the line that tells most about a failure: the panic, or the line next to the report of the
+// failure. That is the line before the report if the log is printed while it is made, and the line after it
+// otherwise.
 func lastLine(output string) string {
 	last, reported := "", false
 	for line := range strings.Lines(output) {

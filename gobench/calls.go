@@ -14,17 +14,17 @@ import (
 // Calls are the percentiles of single calls of a benchmark's loop, in nanoseconds, without the cost of
 // the clock.
 type Calls struct {
-	// All are the calls as they were. OnCPU are the calls without the time for which other programs
-	// had their CPU; interrupts, and what a hypervisor takes, are in both.
+	// All has the calls as they were. OnCPU has the calls without the time for which other programs had their
+	// CPU. Interrupts, and what a hypervisor takes, are in both.
 	All   stats.Tails `json:"all"`
 	OnCPU stats.Tails `json:"on_cpu"`
-	// Preempted counts the calls that lost their CPU to others, Blocked those that waited by
-	// themselves, and Moved those that went on in another thread: what others took of these is not
-	// known.
+	// Preempted counts the calls that lost their CPU to others, Blocked those that waited by themselves, and
+	// Moved those that went on in another thread. What others took of these calls is unknown.
 	Preempted int `json:"preempted"`
 	Blocked   int `json:"blocked"`
 	Moved     int `json:"moved"`
-	// ClockNs is what the clock added to each call, StepNs the least by which it told calls apart.
+	// ClockNs is what the clock added to each call. StepNs is the smallest difference between calls that it can
+	// show.
 	ClockNs stats.Float `json:"clock_ns"`
 	StepNs  stats.Float `json:"step_ns"`
 	stats.Judgement
@@ -33,13 +33,13 @@ type Calls struct {
 // Limits of the measurement of calls.
 const (
 	callsWanted    = 4000 // 3,688 carry a p99.9
-	callsProcesses = 4    // one after the other, so that no stretch of noise decides alone
+	callsProcesses = 4    // in turn, so that one stretch of noise does not decide alone
 	callsWarming   = 100  // the first ones of each process fill caches, and are left out
 )
 
 // CallRunner times single calls.
 type CallRunner interface {
-	// RunCalls times n calls in a process of its own. They are fewer where its loop ends early.
+	// RunCalls times n calls in a process of its own. It returns fewer if the benchmark's loop ends early.
 	RunCalls(ctx context.Context, b Benchmark, n int) ([]call, error)
 }
 
@@ -61,8 +61,7 @@ func (p Processes) RunCalls(ctx context.Context, b Benchmark, n int) ([]call, er
 	return calls, nil
 }
 
-// MeasureCalls times single calls of a benchmark that was measured, as many as fit into the time of the
-// plan.
+// MeasureCalls times single calls of a measured benchmark, as many as fit into the time of the plan.
 func (s *Series) MeasureCalls(ctx context.Context, r CallRunner, plan Plan) error {
 	switch {
 	case s.Failure != nil || len(s.Repetitions) == 0:
@@ -92,14 +91,14 @@ func (s *Series) MeasureCalls(ctx context.Context, r CallRunner, plan Plan) erro
 	return nil
 }
 
-// noCalls is of a benchmark whose calls can't be told apart.
+// noCalls returns the result for a benchmark whose single calls can't be timed.
 func noCalls() *Calls {
 	c := &Calls{All: stats.TailsOf(nil), OnCPU: stats.TailsOf(nil), ClockNs: stats.FloatOf(math.NaN()), StepNs: stats.FloatOf(math.NaN()), Judgement: stats.NewJudgement()}
 	c.Lower(stats.Unusable, "no single call was timed: no loop of it runs up to b.N or while b.Loop, one call in each iteration, in the function that has the *testing.B")
 	return c
 }
 
-// tellsApart is the smallest ratio of a typical call to what the clock tells apart.
+// tellsApart is the smallest allowed ratio of a typical call to the smallest difference that the clock shows.
 const tellsApart = 2
 
 // callsOf returns the percentiles of calls.
@@ -144,7 +143,7 @@ func callsOf(all []call) *Calls {
 	return c
 }
 
-// stepOf is the least distance of different readings.
+// stepOf returns the least distance between different readings.
 func stepOf(readings []float64) float64 {
 	sorted := slices.Compact(slices.Sorted(slices.Values(readings)))
 	step := math.Inf(1)

@@ -7,17 +7,17 @@ import (
 	"chronoscope/stats"
 )
 
-// leastPairs of repetitions bound the median of their ratios.
+// leastPairs is the smallest number of pairs of repetitions that bounds the median of their ratios.
 var leastPairs = stats.SamplesForMedian((1-stats.Confidence)/2, 0)
 
-// Comparison is how two benchmarks of one group compare: the ratio is the time, or another metric, of
-// B over that of A. The same code may take longer in another binary, where it lies at another address:
-// a small significant difference may come from that.
+// Comparison compares two benchmarks of one group. The ratio is the time, or another metric, of B divided by
+// that of A. The same code may take longer in another binary, in which it lies at another address: a small
+// significant difference may come from that.
 type Comparison struct {
 	A, B *Result
-	// Metric is the unit of the metric that is compared; empty for the time.
+	// Metric is the unit of the compared metric; empty for the time.
 	Metric string
-	// Basis is the basis of both times. A and B themselves may have another one.
+	// Basis is the basis of both times in the comparison. A and B themselves may have another one.
 	Basis Basis
 	stats.Comparison
 	// Why says why the outcome is undecided; it is empty otherwise.
@@ -28,9 +28,9 @@ type Comparison struct {
 	counts *counts // nil unless the metric is a count
 }
 
-// Compare compares B with A by the pairs of repetitions that followed one another
-// ([stats.Pairs.Compare]), on a basis that both have. If a time is known only between bounds, so is
-// the ratio. [Judge] judges all comparisons of a suite together.
+// Compare compares B with A by the pairs of repetitions that were made one after the other
+// ([stats.Pairs.Compare]), on a basis that suits both. If a time is known only between bounds, so is the ratio.
+// [Judge] judges all comparisons of a suite together.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
 	var at []int
@@ -49,7 +49,7 @@ func CompareAll(a, b *Result, tolerance float64, seed uint64) []Comparison {
 	return all
 }
 
-// decide sets the outcome that the pairs show.
+// decide sets the outcome from the pairs.
 func (c *Comparison) decide(tolerance float64, seed uint64) {
 	c.Comparison = c.pairs.Compare(tolerance, seed)
 	switch n := c.pairs.Len(); {
@@ -67,7 +67,7 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 	}
 }
 
-// Pairs are those that the ratio rests on.
+// Pairs returns the pairs that the ratio rests on.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
 
 // unusable reports whether a result is too bad to compare times. Other metrics don't depend on the
@@ -76,9 +76,9 @@ func (c *Comparison) unusable() bool {
 	return c.Metric == "" && (c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable)
 }
 
-// pairsOn returns the repetitions that followed one another, and which they are. That their times were
-// printed rounded is in the bounds. What interrupted them is not taken off: it hits both alike, and what
-// is estimated of it for each benchmark would shift all of its pairs.
+// pairsOn returns the pairs of repetitions that were made one after the other, and their indices. The bounds
+// allow for the rounding of printed times. Interruptions are not subtracted: they hit both alike, and an error
+// in the estimate for one benchmark would shift all pairs.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 	times := func(r *Result, i int) stats.Bounded {
 		on, roundingNs := r.timed.raw[basis][i], r.timed.roundingNs
@@ -94,11 +94,11 @@ func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 	return pairs, repetitions
 }
 
-// commonBasis is what the times of both may rest on: each is right for one that neither
-// waited, or computed all the time, whichever its own estimate rests on.
+// commonBasis returns the basis that suits both. The timer is right for two that did not wait, and the CPU time
+// for two that computed all the time, whatever their own estimates rest on.
 func commonBasis(a, b *Result) Basis {
 	switch {
-	case a.Basis == b.Basis && a.Basis != "": // it is empty where no time is known
+	case a.Basis == b.Basis && a.Basis != "": // it is empty if no time is known
 		return a.Basis
 	case a.timed.kind.undelayed && b.timed.kind.undelayed:
 		return Timer

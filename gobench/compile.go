@@ -20,7 +20,7 @@ import (
 type Build struct {
 	// Tests are benchmarks without a name, one for each package that has tests.
 	Tests []Benchmark
-	// Failed says of packages that did not compile what the compiler said.
+	// Failed has what the compiler said about packages that did not compile.
 	Failed []error
 }
 
@@ -29,16 +29,16 @@ type Building struct {
 	Tags    string // as of go build -tags
 	LDFlags string // as of go build -ldflags
 	Race    bool
-	// Layouts is how many binaries are linked of each package, the first as usual and the others with
-	// their functions in another order (go tool link -randlayout); 0 is 1.
+	// Layouts is how many binaries are linked of each package: the first as usual, the others with their
+	// functions in another order (go tool link -randlayout); 0 stands for 1.
 	Layouts int
-	// Seed chooses the orders.
+	// Seed determines the orders.
 	Seed uint64
-	// Calls is whether single calls of all benchmarks can be timed, by a binary of their own.
+	// Calls adds a binary of each package that can time single calls of all its benchmarks.
 	Calls bool
 }
 
-// flags are those of go list and go test.
+// flags returns the flags for go list and go test.
 func (b Building) flags() (flags []string) {
 	if b.Tags != "" {
 		flags = append(flags, "-tags="+b.Tags)
@@ -49,11 +49,11 @@ func (b Building) flags() (flags []string) {
 	return flags
 }
 
-// link are the flags for the layout with that index.
+// link returns the linker flags for the layout with that index.
 func (b Building) link(layout int) (flags []string) {
 	ldflags := b.LDFlags
 	if layout > 0 {
-		order := 1 + (b.Seed+uint64(layout)*0x9e3779b1)%(1<<31-1) // 0 is the usual one
+		order := 1 + (b.Seed+uint64(layout)*0x9e3779b1)%(1<<31-1) // 0 is the usual order
 		ldflags = strings.TrimSpace(fmt.Sprintf("%s -randlayout=%d", ldflags, order))
 	}
 	if ldflags == "" {
@@ -93,7 +93,8 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 	return b, nil
 }
 
-// compile compiles the tests of a package into binaries whose names begin with base, with files replaced.
+// compile compiles the tests of a package into binaries whose names begin with base. replaced are the files to
+// replace.
 func (b Building) compile(ctx context.Context, dir, base string, p listed, replaced overlay) (test Benchmark, err error) {
 	test = Benchmark{Package: p.ImportPath, Dir: p.Dir, Binary: base + ".test"}
 	link := func(binary string, layout int, replaced overlay) error {
@@ -116,7 +117,7 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 		}
 		err := link(binary, layout, replaced.with(stopping))
 		if err != nil && ctx.Err() == nil {
-			err = link(binary, layout, nil) // which also says what the usual testing package says
+			err = link(binary, layout, nil) // if this fails too, its error is that of the usual testing package
 		}
 		if err != nil {
 			return test, err
@@ -162,8 +163,8 @@ func list(ctx context.Context, dir string, flags, patterns []string) ([]listed, 
 	}
 }
 
-// tool runs a program of the developer's and returns what it prints. Its error holds
-// what it said.
+// tool runs one of the developer's programs and returns its standard output. If it fails, the error holds what
+// it wrote to standard error.
 func tool(ctx context.Context, dir, name string, args ...string) (string, error) {
 	var output strings.Builder
 	var said tail

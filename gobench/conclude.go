@@ -7,14 +7,14 @@ import (
 	"chronoscope/stats"
 )
 
-// Limits of what is worth a word.
+// Limits of what the verdict mentions.
 const (
-	// untimedShare of the time that passes outside of the benchmark's timer is worth a word;
-	// mostlyUntimed is such a share that little is left to be timed.
+	// untimedShare is the share of the time outside of the benchmark's timer that is mentioned. Above
+	// mostlyUntimed so little is left that timing it is unreliable.
 	untimedShare, mostlyUntimed = 0.02, 0.5
 )
 
-// Conclude says what the repetitions of a benchmark show.
+// Conclude returns what the repetitions of a benchmark show.
 func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	unknown := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "median"}
 	r := &Result{
@@ -53,12 +53,12 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, stoodStill: stoodStill, neighbours: neighboursOf(k, r.Times)}
 	c.judge()
 	if math.IsNaN(r.Estimate.Value) {
-		r.Basis = "" // of a time that is not known
+		r.Basis = "" // no time is known
 	}
 	return r
 }
 
-// conclusion is a result that is being judged.
+// conclusion is a result while it is being judged.
 type conclusion struct {
 	*Result
 	kind
@@ -66,25 +66,25 @@ type conclusion struct {
 	plan    Plan
 	setting Setting
 	sharing env.Sharing
-	// neighbours are programs on other CPUs.
+	// neighbours is what programs on other CPUs may have added.
 	neighbours stats.Exposure
 	// stoodStill is how many repetitions were left out because a run stood still.
 	stoodStill int
 }
 
-// times are those of the repetitions, without what disturbed them.
+// times are the times of the repetitions, with what disturbed them removed.
 type times struct {
 	kind       kind
-	on         map[Basis][]bounds // of each repetition that counts, by what its time may rest on
-	raw        map[Basis][]bounds // with what interrupted them: pairs of repetitions are compared by these
-	roundingNs float64            // by which all may be off as they were printed rounded
-	apart      float64            // by which share the bounds usually lie apart
+	on         map[Basis][]bounds // of each used repetition, by basis
+	raw        map[Basis][]bounds // the same including interruptions; pairs of repetitions are compared by these
+	roundingNs float64            // the error of all times from the rounding of printed figures
+	apart      float64            // the typical distance between the bounds, as a share
 	estimate   stats.Estimate
 }
 
-// timesOf bounds the time of each repetition from below and above, and takes the medians. Each repetition
-// is corrected by what it was interrupted itself: then the value, the median of the usual corrections, lies
-// between the medians of the largest and of the smallest ones.
+// timesOf bounds the time of each repetition from below and above, and takes the medians. Each repetition is
+// corrected for its own interruptions. The value is the median with usual corrections. It lies between the
+// medians with the largest and with the smallest corrections.
 func timesOf(k kind, basis Basis, d disturbance) times {
 	t := times{kind: k, on: map[Basis][]bounds{}, raw: map[Basis][]bounds{}}
 	for _, basis := range []Basis{Timer, CPUTime, Bounds} {
@@ -110,7 +110,7 @@ func timesOf(k kind, basis Basis, d disturbance) times {
 	return t
 }
 
-// middles are the times of the repetitions.
+// middles returns the middle of each repetition's bounds.
 func (t times) middles(basis Basis) (all []float64) {
 	for _, b := range t.on[basis] {
 		all = append(all, (b.lo+b.hi)/2)
@@ -128,8 +128,8 @@ func correctedOf(k kind, basis Basis) (n int) {
 	return n
 }
 
-// notNegative is an estimate of a time. A difference of two runs may be below 0 where chance
-// is larger than what they differ by: then the value is not known.
+// notNegative returns the estimate of a time without values below 0. A difference of two runs may be below 0 if
+// chance is larger than their true difference: then the value is unknown.
 func notNegative(e stats.Estimate) stats.Estimate {
 	if e.Value <= 0 {
 		e.Value = math.NaN()
@@ -143,7 +143,7 @@ func notNegative(e stats.Estimate) stats.Estimate {
 	return e
 }
 
-// cyclesOf are those that a core makes in a time; NaN where its rate is not known.
+// cyclesOf returns the cycles that a core makes in a time; NaN if its rate is unknown.
 func cyclesOf(e, hz stats.Estimate) stats.Estimate {
 	if !(hz.Value > 0) {
 		hz.Value, hz.Lo, hz.Hi = math.NaN(), math.NaN(), math.NaN()

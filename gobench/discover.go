@@ -11,18 +11,18 @@ import (
 // Found are the benchmarks of a package.
 type Found struct {
 	Benchmarks []Benchmark
-	// Skipped are the names of benchmarks that skip themselves, Failed the names of those that fail.
+	// Skipped has the names of benchmarks that skip themselves, Failed those that fail.
 	Skipped []string
 	Failed  []*FailedError
 }
 
-// mostCrashes is how many benchmarks of a package may end their process before the
-// search is given up.
+// mostCrashes is the number of benchmarks of a package that end their process, after which the search is given
+// up.
 const mostCrashes = 50
 
-// Discover runs each benchmark of a compiled test that matches the pattern (go help
-// testflag) once, since only running them tells which sub-benchmarks there are. One
-// that ends the process is left out of the next search.
+// Discover runs each benchmark of a compiled test that matches the pattern (go help testflag) once, since only
+// running them tells which sub-benchmarks there are. If a benchmark ends the process, the search is repeated
+// without it.
 func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string) (Found, error) {
 	var found Found
 	var crashed []string

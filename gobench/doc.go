@@ -1,38 +1,34 @@
-// Package gobench measures a module's ordinary Go benchmarks on a machine that is not
-// silent, and says how far each figure may be off.
+// Package gobench measures a module's ordinary Go benchmarks on a machine that other programs use too, and says
+// how far each figure may be off.
 //
-// The benchmarks are compiled as go test compiles them, and run as they are: each run
-// is a process of its own with a fixed number of iterations (-test.benchtime=Nx).
-// Repetitions of two such runs, one of few and one of many iterations, are interleaved
-// over all benchmarks, so that drift hits all alike, and what a repetition says is the
-// difference of its two runs: what they have in common, such as the benchmark's setup,
-// cancels (nanoBench takes differences for the same reason; Abel and Reineke,
-// nanoBench: A Low-Overhead Tool for Running Microbenchmarks on x86 Systems, ISPASS
-// 2020).
+// The benchmarks are compiled as go test compiles them, and run unchanged: each run is a process of its own
+// with a fixed number of iterations (-test.benchtime=Nx). A repetition has two such runs, one of few and one of
+// many iterations. Repetitions of all benchmarks are interleaved, so that drift hits all alike. The result of a
+// repetition is the difference of its two runs: what they have in common, such as the benchmark's setup,
+// cancels (nanoBench takes differences for the same reason; Abel and Reineke, nanoBench: A Low-Overhead Tool
+// for Running Microbenchmarks on x86 Systems, ISPASS 2020).
 //
-// The testing package is compiled with one addition (go build -overlay): just before and just
-// after the benchmark's function, outside of its timer, the process reads on Linux what the kernel
-// counted of it and of its threads. So neither the start of the process nor TestMain is part of
-// the CPU time, and the process need not be traced. It also prints time, allocations and
-// bytes before they are divided by b.N and rounded. With a Go whose testing package is written
-// otherwise, the figures are those of the whole process.
+// The testing package is compiled with one addition (go build -overlay). Just before and just after the
+// benchmark's function, outside of its timer, the process reads what the kernel counted of it and of its
+// threads, on Linux. So the CPU time includes neither the start of the process nor TestMain, and the process
+// need not be traced. It also prints time, allocations and bytes before they are divided by b.N and rounded. If
+// a Go version's testing package is written otherwise, the figures are for the whole process.
 //
-// Beside the benchmark's own time stand the CPU time of the process and the run-queue
-// wait of its threads. They tell which time would have passed on a machine of its own:
+// The CPU time of the process and the run-queue wait of its threads are measured together with the benchmark's
+// own time. They tell which time would have passed on a machine of its own:
 //
-//   - where nothing waited, the benchmark's own time;
-//   - where one thread at a time could run, all the time, the CPU time, whatever the load;
-//   - where others could run beside it, as those of the garbage collector, between the CPU time
-//     over the number of threads that could run and all of it;
-//   - where it blocks, and others had the CPUs, between its time without the wait and with it.
+//   - if nothing waited, the benchmark's own time;
+//   - if exactly one thread was runnable, all the time, the CPU time, whatever the load;
+//   - if more threads were runnable, such as the garbage collector's, between the CPU time
+//     divided by the number of runnable threads and the CPU time;
+//   - if it blocks, and others had the CPUs, between its own time without the wait and with it.
 //
-// [Compile] compiles the tests of packages, [Processes.Discover] finds the benchmarks in them,
-// [Measure] repeats these in turn, [Conclude] makes a [Result] of what was measured of one, and
-// [Compare] says how two that were measured in one group relate.
+// [Compile] compiles the tests of packages, [Processes.Discover] finds the benchmarks in them, [Measure]
+// repeats these in turn, [Conclude] makes a [Result] from the measurements of one, and [Compare] compares two
+// that were measured in one group.
 //
-// A difference says how long an iteration takes only if each takes as long, whatever their
-// number. A third run, of two iterations, shows setup in the timed part and a cost that grows
-// with b.N. A longer run, of a second as the last one of go test, shows whether later iterations
-// take as long. A repetition in which the process stood still, stopped by a signal or waiting for
-// a disk, is left out.
+// A difference tells how long an iteration takes only if each iteration takes equally long, whatever their
+// number. A third run, of two iterations, shows setup in the timed part and a cost that grows with b.N. A
+// longer run, of a second like the last run of go test, shows whether later iterations take equally long. A
+// repetition is left out if the process stood still, stopped by a signal or waiting for a disk.
 package gobench

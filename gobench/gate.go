@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// Gate says by how much the second benchmark of a group may be worse than the first.
+// Gate says by how much the second benchmark of a group may be worse than the first one.
 type Gate = stats.Gate
 
 // gate returns the gate of the plan. A plan without one has a limit of 0.
@@ -20,12 +20,12 @@ func (p Plan) gate() Gate {
 	return Gate{Limit: p.Gate.Limit, Metrics: p.Gate.Metrics, FalseAlarms: cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
 }
 
-// gatedRunTime is the RunTime of a plan with a gate: processes of one binary differ by some percent
-// however long they run, so that many short pairs show more than a few long ones. The start of a process
-// takes some milliseconds.
+// gatedRunTime is the RunTime of a plan with a gate. Processes of one binary differ by some percent however
+// long they run, so that many short pairs show more than a few long ones. The start of a process takes some
+// milliseconds.
 const gatedRunTime = 20 * time.Millisecond
 
-// WithGate is the plan with a gate, and with runs of gatedRunTime at most.
+// WithGate returns the plan with a gate, and with runs of gatedRunTime at most.
 func (p Plan) WithGate(g *Gate) Plan {
 	p.Gate, p.RunTime = g, min(p.RunTime, gatedRunTime)
 	return p
@@ -34,28 +34,28 @@ func (p Plan) WithGate(g *Gate) Plan {
 // Judged is a comparison that was judged together with all others of its suite.
 type Judged struct {
 	Comparison
-	// Joint bounds the ratio so that the bounds of the whole suite hold at once, whenever the
+	// Joint bounds the ratio so that the bounds of all comparisons of the suite hold together, whenever the
 	// measurement ended; NaN if the pairs are too few.
 	Joint stats.Joint
-	// Limit is that of the gate. Beyond is the chance of what was measured, in any comparison of the
-	// suite, if the ratio is within it.
-	// What the gate does not judge has no limit, chance or side.
+	// Limit is the gate's limit. Beyond is the chance that any comparison of the suite would show what was
+	// measured if the true ratio were within the limit. If the gate does not judge this comparison, it has no
+	// limit, chance or side.
 	Limit, Beyond float64
 	Side          stats.Side
-	// FalseDiscoveries is the expected share of false ones among all comparisons whose P value is at
+	// FalseDiscoveries is the expected share of false discoveries among all comparisons whose P value is at
 	// most this one's.
 	FalseDiscoveries float64
-	// Placement is the standard deviation of the ratio from one layout of the binaries to another, as a
-	// share, and Own the ratio in the usual layout alone; 0 and NaN where there is only that one.
+	// Placement is the standard deviation of the ratio between layouts of the binaries, as a share. Own is the
+	// ratio in the usual layout alone. They are 0 and NaN if there is one layout only.
 	Placement, Own float64
 }
 
-// mostFalse is the largest expected share of false ones among the comparisons that are called slower
-// or faster.
+// mostFalse is the largest expected share of false discoveries among the comparisons that are called slower or
+// faster.
 const mostFalse = 1 - stats.Confidence
 
-// Judge judges the comparisons of a suite together: by the limits of the gate, and for being slower or
-// faster at all. The more comparisons there are, the smaller their P values have to be.
+// Judge judges the comparisons of a suite together: against the limits of the gate, and for any difference. The
+// more comparisons there are, the smaller their P values have to be.
 func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	gate, pairs := plan.gate(), timesAmong(all)
 	looks := gate.LooksFor(pairs)
@@ -75,7 +75,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		default:
 			margin := j.placed.margin(typical, gate.Chance(pairs)/2)
 			alone[i] = j.beyond(looks, (1+j.Limit)*margin)
-			if margin > 1 { // the other half of the chance is that of the margin
+			if margin > 1 { // the margin may fail with the other half of the chance
 				alone[i] = math.Min(1, 2*alone[i])
 			}
 		}
@@ -94,7 +94,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	return judged
 }
 
-// beyond is the chance of what was measured, in this comparison alone, if the ratio is no more than
+// beyond returns the chance of what was measured, in this comparison alone, if the true ratio is no more than
 // the limit.
 func (c *Comparison) beyond(looks stats.Looks, limit float64) float64 {
 	if c.counts != nil {
@@ -103,9 +103,9 @@ func (c *Comparison) beyond(looks stats.Looks, limit float64) float64 {
 	return c.pairs.Beyond(looks, limit)
 }
 
-// differs is the chance of what was measured, in this comparison alone, if both are the same.
+// differs returns the chance of what was measured, in this comparison alone, if both are equal.
 func (c *Comparison) differs(looks stats.Looks) float64 {
-	if c.counts != nil { // either side is counted already
+	if c.counts != nil { // either test allows for the other side already
 		return math.Min(looks.AboveUnpaired(c.counts.first, c.counts.second), looks.AboveUnpaired(c.counts.second, c.counts.first))
 	}
 	return math.Min(1, 2*math.Min(c.pairs.Beyond(looks, 1), c.pairs.Below(looks, 1)))
@@ -131,8 +131,8 @@ func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
 	return j
 }
 
-// within reports whether the 95 % interval lies within the limit. That raises no alarm, so it need not
-// hold for the whole suite at once.
+// within reports whether the 95 % interval lies within the limit. Since that raises no alarm, it need not hold
+// for all comparisons of the suite together.
 func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 	switch {
 	case c.unusable():
@@ -150,7 +150,7 @@ func (c *Comparison) settled(plan Plan, pairs int) bool {
 	gate := plan.gate()
 	limit, looks := gate.LimitOf(c.Metric), gate.LooksFor(pairs)
 	chance := gate.Chance(pairs)
-	if c.placed.layouts > 1 { // the other half is that of the margin
+	if c.placed.layouts > 1 { // the margin may fail with the other half
 		chance /= 2
 	}
 	if math.IsNaN(limit) || c.beyond(looks, (1+limit)*c.placed.margin(0, chance)) <= chance {

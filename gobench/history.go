@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Commit is one of a git history.
+// Commit is a commit of a git history.
 type Commit struct {
 	Hash    string `json:"hash"`
 	Subject string `json:"subject"` // the first line of its message
 }
 
-// History returns the good commit and those after it up to the bad one, the oldest first: along first
-// parents, or with everyParent those of merged branches too, each after its parents. The good commit
-// has to be an ancestor of the bad one.
+// History returns the commits from the good one to the bad one, oldest first. It follows first parents; with
+// everyParent it includes commits of merged branches, each after its parents. The good commit has to be an
+// ancestor of the bad one.
 func History(ctx context.Context, dir, good, bad string, everyParent bool) ([]Commit, error) {
 	var ends [2]string
 	for i, revision := range []string{good, bad} {

@@ -10,7 +10,7 @@ import (
 	"chronoscope/stats"
 )
 
-// judge says how far the figure can be trusted.
+// judge sets the verdict and its reasons.
 func (c *conclusion) judge() {
 	seen := c.judgeWork()
 	if seen {
@@ -32,7 +32,7 @@ func (c *conclusion) judge() {
 	c.judgeCount()
 	width := c.Estimate.RelativeHalfWidth()
 	switch {
-	case len(c.used) == 1 && c.Estimate.Value > 0: // there is no interval, and judgeCount says so
+	case len(c.used) == 1 && c.Estimate.Value > 0: // it has no interval, which judgeCount says
 	case seen && !(width <= stats.UselessShare) && c.untimed > mostlyUntimed:
 		c.Lower(stats.Unusable, "its timer stands still for %.3g %% of the time (b.StopTimer, or what it does outside of its loop), and what is left is too little to be timed beside that: time more per b.StartTimer, or prepare all iterations before b.ResetTimer", 100*c.untimed)
 	case !(width <= stats.UselessShare) && math.IsNaN(c.Estimate.Value):
@@ -46,7 +46,7 @@ func (c *conclusion) judge() {
 	}
 }
 
-// judgeCount says that there are too few repetitions.
+// judgeCount lowers the verdict if there are too few repetitions.
 func (c *conclusion) judgeCount() {
 	n, least := len(c.used), c.plan.LeastRepetitions
 	switch {
@@ -62,9 +62,9 @@ func (c *conclusion) judgeCount() {
 	}
 }
 
-// narrower is the factor of repetitions that the precision takes that was asked for: the width of
-// an interval falls with the square root of their number. How many it would take without the other
-// CPUs, bounds don't tell.
+// narrower returns by which factor the number of repetitions has to grow for the requested precision: the width
+// of an interval falls with the square root of that number. Bounds don't tell how many it would take on one
+// CPU, so that it is 4 for them.
 func (c *conclusion) narrower() float64 {
 	if c.Basis == Bounds {
 		return 4
@@ -72,14 +72,14 @@ func (c *conclusion) narrower() float64 {
 	return math.Pow(c.Estimate.RelativeHalfWidth()/c.plan.Precision, 2)
 }
 
-// busyShare of its time is what a benchmark waits for CPUs on a busy machine.
+// busyShare is the least share of its time that a benchmark waits for CPUs on a busy machine.
 const busyShare = 0.01
 
-// mostTime is the longest measurement of a benchmark that is advised.
+// mostTime is the longest time to measure a benchmark that a remedy advises.
 const mostTime = 20 * time.Minute
 
-// remedy says how to narrow the interval, where that takes times as many repetitions. On one CPU
-// fewer waits are unknown.
+// remedy says how to narrow the interval if that takes times as many repetitions. On one CPU less of the wait
+// is unknown.
 func (c *conclusion) remedy(times float64) string {
 	calmer := "measure it on a calmer machine, or ask for less precision"
 	needed := float64(max(c.series.spent, c.plan.MaxTime)) * times
@@ -99,7 +99,7 @@ func (c *conclusion) remedy(times float64) string {
 	}
 }
 
-// roundUp rounds a duration up to tens of seconds, or to minutes above five.
+// roundUp rounds a duration up to tens of seconds, and above five minutes to whole minutes.
 func roundUp(d time.Duration) time.Duration {
 	unit := 10 * time.Second
 	if d > 5*time.Minute {
@@ -120,13 +120,13 @@ func brief(d time.Duration) string {
 	return text
 }
 
-// narrow reports whether a benchmark waited so little that the precision that was asked for holds,
-// whichever part of that it waited for.
+// narrow reports whether a benchmark waited so little that the requested precision holds, however much of the
+// wait delayed it.
 func (c *conclusion) narrow() bool {
 	return c.waitPerTimed <= 2*c.plan.Precision && c.Estimate.RelativeHalfWidth() <= c.plan.Precision
 }
 
-// judgeBasis lowers the verdict for what is not known of the benchmark's threads.
+// judgeBasis lowers the verdict for what is unknown about the benchmark's threads.
 func (c *conclusion) judgeBasis() {
 	switch {
 	case c.narrow(), c.apart:

@@ -8,48 +8,52 @@ import (
 	"chronoscope/stats"
 )
 
-// Limits of what is taken for granted.
+// Limits for classifying a benchmark.
 const (
-	// calmShare of waiting does not matter.
+	// calmShare is the share of the time up to which waiting does not matter.
 	calmShare = 0.004
-	// calmRunShare of the time of the runs themselves, rather than of what long runs have beyond short ones.
+	// calmRunShare is the same for the time of the runs themselves, rather than for the difference between long
+	// and short ones.
 	calmRunShare = 0.02
-	// aloneWithin is which share of the CPU time may pass without a thread that could run, or with
-	// a second one, in a benchmark of one thread; twice that where repetitions differ as much.
+	// aloneWithin is for telling benchmarks of one thread. It limits the time without a runnable thread, or
+	// with a second one, as a share of the CPU time. A bound of its interval has to be within aloneWithin, and
+	// its median within twice that.
 	aloneWithin = 0.04
-	// nothingMissing is a share of that kind that does not matter.
+	// nothingMissing is the share of the CPU time without a runnable thread that does not matter.
 	nothingMissing = 0.003
-	// A run escaped the others if its threads waited for a CPU for at most escapedShare of its time. As
-	// many as fewestEscaped of these, of leastEscapedNs of CPU time each, tell how many could run.
+	// A run escaped contention if its threads waited for a CPU for at most escapedShare of its time. Runs count
+	// from leastEscapedNs of CPU time on. From fewestEscaped of them on they tell how many threads were
+	// runnable.
 	escapedShare, fewestEscaped, leastEscapedNs = 0.1, 6, 0.5e6
-	// mayBlockShare of the repetitions may look by chance as if no thread could run at times.
+	// mayBlockShare is the share of the repetitions that by chance may look as if at times no thread was
+	// runnable.
 	mayBlockShare = 0.25
 )
 
-// kind is what the repetitions of a benchmark show of its threads: whether they had to wait for a
-// CPU, and how many of them could run at a time.
+// kind is what the repetitions of a benchmark show about its threads: whether they had to wait for a CPU, and
+// how many were runnable at a time.
 type kind struct {
-	used []Repetition // whose times count
-	at   []int        // the repetition of each of used
+	used []Repetition // the repetitions whose times count
+	at   []int        // the index of each of them
 	cpus int          // that the benchmark may use
 
 	waitShare    float64 // see Result.WaitShare
-	waitPerTimed float64 // the wait of all threads beside the time by the timer; may be above 1
-	runnable     float64 // how many threads could run, on average
-	missing      float64 // share of the CPU time in which no thread could run, and the clock went on
-	missingMost  float64 // what it may be, as threads that waited in vain may hide some
+	waitPerTimed float64 // the wait of all threads divided by the time by the timer; may be above 1
+	runnable     float64 // the mean number of runnable threads
+	missing      float64 // the time without a runnable thread, as a share of the CPU time
+	missingMost  float64 // its upper bound, as threads that were woken without work may hide some
 
-	escaped   bool // runnable, missing and missingMost are those of runs that hardly waited
+	escaped   bool // runnable, missing and missingMost come from runs that hardly waited
 	undelayed bool // nothing waited for a CPU
-	blocks    bool // at times no thread could run
-	mayBlock  bool // more than mayBlockShare of the repetitions look as if it did
-	alone     bool // one thread at a time could run, all the time
+	blocks    bool // at times no thread was runnable
+	mayBlock  bool // more than mayBlockShare of the repetitions look as if it blocked
+	alone     bool // exactly one thread was runnable, all the time
 	untimed   float64
-	apart     bool // each call was timed by itself, as its loop stops the timer
+	apart     bool // each call was timed by itself, as the loop stops the timer
 }
 
-// kindOf weighs the repetitions of a series that were not left out. What the tracer disturbs is
-// weighed with it, and timed without it.
+// kindOf classifies a benchmark by the repetitions that were not left out. If tracing slows it, the traced
+// repetitions tell its kind, and only the others count for its time.
 func kindOf(s *Series, cpus int, left []Rejection) kind {
 	out := func(i int) bool {
 		return slices.ContainsFunc(left, func(r Rejection) bool { return r.Repetition == i })
@@ -85,11 +89,11 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 			runnable = append(runnable, (o.CPUNs+o.WaitNs)/o.WallNs)
 		}
 		slices.Sort(runnable)
-		k.runnable = stats.Quantile(runnable, 0.25) // waits in vain only add
+		k.runnable = stats.Quantile(runnable, 0.25) // threads that are woken without work only increase it
 	}
 	e := stats.MedianOrRange(missing, "")
 	k.missing, k.missingMost = e.Value, e.Hi
-	if s.Repetitions[0].Many.Procs == 1 { // then there are no such threads
+	if s.Repetitions[0].Many.Procs == 1 { // with one, no thread is woken without work
 		k.missingMost = e.Value
 	}
 	k.undelayed = k.waitPerTimed <= calmShare && runsWaitShare(s.Repetitions, out) <= calmRunShare
@@ -99,13 +103,13 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	k.alone = !k.blocks && e.Hi >= -aloneWithin && e.Value >= -2*aloneWithin
 	k.untimed = untimedOf(k.used)
 	if k.apart = !slices.ContainsFunc(k.used, func(rep Repetition) bool { return rep.Few.Apart == nil || rep.Many.Apart == nil }); k.apart {
-		k.waitPerTimed, k.undelayed = 0, true // the process waited outside of the timed parts, or a call is corrected
+		k.waitPerTimed, k.undelayed = 0, true // waits were outside of the timed parts, or the calls are corrected for them
 	}
 	return k
 }
 
-// runsWaitShare is the share of their time that the threads of runs waited for a CPU, where processes
-// look at their iterations alone. In a difference the waits of a short run may hide those of a long one.
+// runsWaitShare returns the share of the time of runs for which their threads waited for a CPU, of processes
+// that read their own counters. In a difference, the waits of a short run may hide those of a long one.
 func runsWaitShare(repetitions []Repetition, out func(int) bool) float64 {
 	waited, wall := 0., 0.
 	for i, rep := range repetitions {
@@ -118,11 +122,11 @@ func runsWaitShare(repetitions []Repetition, out func(int) bool) float64 {
 	return waited / math.Max(1, wall)
 }
 
-// escapedRuns returns the quarter of the runs whose threads waited least for a CPU, of repetitions that
-// are not out; none if these waited, too. A thread without work that is woken in vain waits as long as
-// one with work, which hides how many of them had work. Where nobody waits that shows. Only a process
-// that looks at its iterations alone tells it of a single run. Where garbage is collected in some runs,
-// whose threads also work, runs without a collection don't count.
+// escapedRuns returns the quarter of the runs whose threads waited least for a CPU; none if these waited too.
+// It ignores repetitions that are left out. A thread that is woken without work waits as long as a thread with
+// work, which hides how many had work. If nobody waits, their number shows. Only a process that reads its own
+// counters tells this for a single run. If garbage is collected in some runs, the collector's threads work too:
+// then runs without a collection don't count.
 func escapedRuns(repetitions []Repetition, out func(int) bool) (calm []Observation) {
 	collects := slices.ContainsFunc(repetitions, func(rep Repetition) bool { return rep.Many.Collections > 0 })
 	for i, rep := range repetitions {
@@ -136,9 +140,8 @@ func escapedRuns(repetitions []Repetition, out func(int) bool) (calm []Observati
 	return calm[:min(len(calm), max(fewestEscaped, len(repetitions)/2))]
 }
 
-// untimedOf is which part of the time of an iteration passes while the benchmark's timer stands
-// still; 0 where that may be chance. It is at most 1, also where the timer's own differences
-// came out negative.
+// untimedOf returns the share of an iteration's time that passes while the benchmark's timer stands still; 0 if
+// that may be chance. It is at most 1, even if the timer's own differences are negative.
 func untimedOf(used []Repetition) float64 {
 	e := stats.MedianOrRange(each(used, func(rep Repetition) float64 {
 		return 1 - rep.perIteration(timedNs)/rep.perIteration(wallNs)
@@ -149,7 +152,7 @@ func untimedOf(used []Repetition) float64 {
 	return math.Min(e.Value, 1)
 }
 
-// each is a figure of each repetition.
+// each returns a figure of each repetition.
 func each(used []Repetition, of func(Repetition) float64) []float64 {
 	var all []float64
 	for _, rep := range used {
@@ -160,7 +163,7 @@ func each(used []Repetition, of func(Repetition) float64) []float64 {
 
 func (k kind) typical(of func(Repetition) float64) float64 { return stats.Median(each(k.used, of)) }
 
-// basis is what the figure rests on.
+// basis returns the basis of the figure.
 func (k kind) basis() Basis {
 	switch {
 	case k.apart:
@@ -173,10 +176,10 @@ func (k kind) basis() Basis {
 	return Bounds
 }
 
-// bounds are those between which the time of an iteration lies, on a machine of its own.
+// bounds are the limits between which the time of an iteration lies, on a machine of its own.
 type bounds struct{ lo, hi float64 }
 
-// boundsOn are those of a repetition, interrupts included, by what it may rest on.
+// boundsOn returns the bounds of a repetition on a basis, interrupts included.
 func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 	if k.apart {
 		low := rep.perIteration(func(o Observation) float64 { return o.apart().LowNs })
@@ -196,9 +199,9 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 		b = bounds{unwaited, unwaited}
 	case basis == Timer:
 		b = bounds{unwaited, timed}
-	case basis == Bounds && k.mayBlock: // several threads may have run at other times
+	case basis == Bounds && k.mayBlock: // at other times several threads may have run
 		b = bounds{math.Max(unwaited, cpu/float64(k.cpus)), timed}
-	case k.untimed > 0: // how much of the wait was timed is not known
+	case k.untimed > 0: // it is unknown how much of the wait was timed
 		b = bounds{least, most}
 	default:
 		b = bounds{math.Max(least, math.Min(unwaited, cpu)), most}
@@ -206,10 +209,10 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 	return bounds{math.Min(b.lo, b.hi), b.hi}
 }
 
-// computingNs bounds for how long some thread of an iteration would run, if all were left alone:
-// at most its CPU time, and at least that over the number of threads that could run at a time,
-// since others may work beside the one that the benchmark waits for, such as the garbage
-// collector's. Threads that waited in vain count as able to run, which lowers the bound.
+// computingNs bounds the time for which some thread of an iteration would run if nothing else wanted the CPUs.
+// It is at most the iteration's CPU time. It is at least the CPU time divided by the number of runnable
+// threads, since others, such as the garbage collector's, may work besides the one that the benchmark waits
+// for. Threads that were woken without work count as runnable, which lowers the bound.
 func (k kind) computingNs(rep Repetition) (least, most float64) {
 	cpu := k.timedCPUNs(rep)
 	runnable := k.runnable
@@ -219,14 +222,14 @@ func (k kind) computingNs(rep Repetition) (least, most float64) {
 	if !(runnable <= float64(k.cpus)) {
 		runnable = float64(k.cpus)
 	}
-	if math.IsNaN(k.missingMost) { // a single repetition, or none whose waits are known
+	if math.IsNaN(k.missingMost) { // there is a single repetition, or no wait is known
 		return cpu / math.Max(1, runnable), math.Max(cpu, rep.perIteration(timedNs))
 	}
 	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missingMost))
 }
 
-// waitedNs is the time for which an iteration waited for a CPU: where that is not known of the
-// repetition, as long as it usually did; NaN where that isn't known either.
+// waitedNs returns how long an iteration waited for a CPU. If that is unknown for the repetition, it is what is
+// usual; NaN if that is unknown too.
 func (k kind) waitedNs(rep Repetition) float64 {
 	wait := rep.perIteration(waitNs)
 	if !rep.Traced || math.IsNaN(wait) {
@@ -235,9 +238,9 @@ func (k kind) waitedNs(rep Repetition) float64 {
 	return math.Max(0, wait)
 }
 
-// timedCPUNs is the CPU time of the part of an iteration that is timed. Where the timer
-// stands still for a part, its share of the time is taken for its share of the CPU time,
-// repetition by repetition, so that chance in that shows in the interval.
+// timedCPUNs returns the CPU time of the timed part of an iteration. If the timer stands still for a part, its
+// share of the time is taken for its share of the CPU time. This is done for each repetition, so that the
+// interval shows chance in it.
 func (k kind) timedCPUNs(rep Repetition) float64 {
 	cpu := rep.perIteration(cpuNs)
 	if k.untimed > 0 {

@@ -9,24 +9,24 @@ import (
 	"chronoscope/stats"
 )
 
-// Limits of the search for a cost that changes at a later iteration than was timed.
+// Limits of the search for a cost that changes after more iterations than were timed.
 const (
-	// lateNs is how long the longest run takes on a machine of its own: the last run of go
-	// test takes a second. It may take lateShare of the time that a benchmark has, or with a gate
-	// gatedLateShare, as the time of pairs is short.
+	// lateNs is the time of the longest late run on a machine of its own: the last run of go test takes a
+	// second. The run may take lateShare of a benchmark's MaxTime, or gatedLateShare with a gate, as pairs have
+	// little time.
 	lateNs, lateShare, gatedLateShare = 1e9, 0.4, 0.1
-	// lateRatio is by which factor the iterations grow from one late run to the next: a cost
-	// that grows with them is noticed before it takes long.
+	// lateRatio is the factor between the iterations of one late run and the next, so that a cost that grows
+	// with them is noticed before it takes long.
 	lateRatio = 4
-	// lateRuns of equally many iterations have to show a change, since one may be disturbed.
+	// lateRuns is the number of late runs, with the same number of iterations, that have to show a change,
+	// since one run may be disturbed.
 	lateRuns = 3
-	// strayShare of the repetitions may have been disturbed, to either side.
+	// strayShare is the share of the repetitions, on either side, that may have been disturbed.
 	strayShare = 0.1
 )
 
-// runLate runs a benchmark with ever more iterations than its repetitions have, until a run
-// takes a second or its iterations take another time. Whoever fills a cache, or outgrows one,
-// shows that only then.
+// runLate runs a benchmark with ever more iterations than its repetitions have, until a run takes a second or
+// its iterations take another time. A benchmark that fills or outgrows a cache may show that only then.
 func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	typical := func(of func(Observation) float64) float64 {
 		return stats.Median(each(s.Repetitions, func(rep Repetition) float64 { return of(rep.Many) / float64(rep.Many.N) }))
@@ -58,9 +58,9 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	return nil
 }
 
-// lateCost is how many times as long an iteration takes in the last late run, beyond those
-// that were timed, as one that was timed. Its bounds leave out a tenth of the repetitions to
-// either side; they are NaN where it is not known.
+// lateCost returns the time of an iteration of the last late run, beyond those that were timed, divided by that
+// of a timed iteration. Its bounds leave out a tenth of the repetitions on either side; they are NaN if it is
+// unknown.
 func (c *conclusion) lateCost() stats.Estimate {
 	e := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ratio"}
 	if len(c.series.late) == 0 {
@@ -80,5 +80,5 @@ func (c *conclusion) lateCost() stats.Estimate {
 	return e
 }
 
-// changes reports whether a cost is another one.
+// changes reports whether a ratio of costs differs from 1 by more than changeShare.
 func changes(cost stats.Estimate) bool { return cost.Lo > 1+changeShare || cost.Hi < 1-changeShare }

@@ -9,10 +9,10 @@ import (
 	"chronoscope/stats"
 )
 
-// The address of a function changes how long it takes, by some percent, and for as long as the
-// binary is the same. Any edit moves functions, so this is noise, which more runs of one binary
-// don't show. Pairs are therefore run in several layouts of each revision. The scatter of the
-// layouts beyond that of their pairs is a component of variance of its own.
+// The address of a function changes its time by some percent, for as long as the binary is the same. Any edit
+// moves functions, so this is noise, which more runs of one binary don't show. Pairs are therefore run in
+// several layouts of each revision. The scatter of the layouts beyond that of their pairs is a component of
+// variance of its own.
 
 // inLayout returns the benchmark with the binary for a repetition.
 func (b Benchmark) inLayout(repetition int) Benchmark {
@@ -32,9 +32,9 @@ type placement struct {
 	own float64
 }
 
-// placementOf splits the scatter of ratios, each in the layout of its repetition, into that of
-// layouts and that within them (one-way analysis of variance; Searle, Casella and McCulloch,
-// Variance Components, section 3.6).
+// placementOf splits the scatter of ratios into that between layouts and that within them (one-way analysis of
+// variance; Searle, Casella and McCulloch, Variance Components, section 3.6). at are the ratios' repetitions,
+// which determine their layouts.
 func placementOf(logs []float64, at []int, layouts int) placement {
 	p := placement{layouts: layouts, own: math.NaN()}
 	if layouts < 2 {
@@ -60,8 +60,8 @@ func placementOf(logs []float64, at []int, layouts int) placement {
 	return p
 }
 
-// typicalPlacement is the quadratic mean of the deviations of a suite, since a few layouts tell
-// little about one benchmark.
+// typicalPlacement returns the root mean square of the deviations of a suite, since a few layouts tell little
+// about one benchmark.
 func typicalPlacement(all []Comparison) float64 {
 	squares, n := 0., 0.
 	for _, c := range all {
@@ -75,8 +75,8 @@ func typicalPlacement(all []Comparison) float64 {
 	return math.Sqrt(squares / n)
 }
 
-// margin is the factor by which a ratio may be above its true value because few layouts were drawn.
-// With this chance it is more.
+// margin returns the factor by which a ratio may exceed its true value because only a few layouts were drawn.
+// It exceeds that by more only with the given chance.
 func (p placement) margin(typical, chance float64) float64 {
 	if p.layouts < 2 {
 		return 1

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Locate finds where the function of a benchmark is declared, in the tests in its directory; the file is
-// empty where that can't be told.
+// Locate finds where the function of a benchmark is declared, in the tests of its directory. The file is empty
+// if it is not found.
 func Locate(b Benchmark) (file string, line int) {
 	name, _, _ := strings.Cut(b.plainName(), "/")
 	files, err := filepath.Glob(filepath.Join(b.Dir, "*_test.go"))

@@ -11,30 +11,29 @@ import (
 	"chronoscope/repeat"
 )
 
-// Progress is told which share of the measurement is done, and what is being done.
+// Progress is called with the share of the measurement that is done, and with what is being done.
 type Progress func(share float64, doing string)
 
 // Series holds the measurements of one benchmark.
 type Series struct {
 	Benchmark   Benchmark
 	Repetitions []Repetition
-	// Failure is why there are no more repetitions; nil where there are enough.
+	// Failure is why there are no more repetitions; nil if there are enough.
 	Failure *FailedError
 
-	few, many       int           // iterations of the two runs
-	first           Observation   // the first run of the search for them
-	late            []Observation // runs of more iterations than were timed
-	spent           time.Duration // by the processes' clocks
-	slowedByTracing bool          // tracing slows it, so that every other repetition is made untraced
-	tooSlow         bool          // no repetition fits into the time: the first run stands for one
+	few, many       int           // iterations of the two runs of a repetition
+	first           Observation   // the first run of the search for few and many
+	late            []Observation // runs of more iterations than the repetitions have
+	spent           time.Duration // time of the processes by the clock
+	slowedByTracing bool          // then every other repetition is untraced
+	tooSlow         bool          // no repetition fits into the time: the first run replaces it
 	done            bool
-	calls           *Calls // nil where single calls were not asked for
+	calls           *Calls // nil if single calls were not asked for
 }
 
-// Measure repeats the benchmarks in turn until each is known as well as the plan asks
-// for, or may take no more time. Those of one group are measured next to one another,
-// so that they can be compared. When ctx ends, its error comes with what was measured
-// until then.
+// Measure repeats the benchmarks in turn until each is known as well as the plan asks for, or has used up its
+// time. Those of one group are measured next to one another, so that they can be compared. If ctx ends, Measure
+// returns its error with what was measured until then.
 func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, setting Setting, progress Progress) ([][]*Series, error) {
 	m := measurement{runner: r, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be))}
 	all := make([][]*Series, len(groups))
@@ -90,12 +89,12 @@ func (p Plan) forPairs(pairs int) Plan {
 	return p
 }
 
-// alikeWithin is the factor by which the iterations that were chosen for the benchmarks of a
-// group may differ by chance, as each choice rests on a single run.
+// alikeWithin is the factor by which the iterations chosen for the benchmarks of a group may differ by chance,
+// as each choice rests on a single run.
 const alikeWithin = 20
 
-// alike gives the benchmarks of a group equally many iterations, traced alike: otherwise a cost
-// that is not in proportion to the iterations looks like a difference.
+// alike gives the benchmarks of a group the same number of iterations, and the same tracing. Otherwise a cost
+// that is not in proportion to the iterations would look like a difference.
 func alike(group []*Series) {
 	slowedByTracing, tooSlow, fewest := false, false, int(mostN)
 	for _, s := range group {
@@ -122,7 +121,7 @@ func (s *Series) standIn() {
 	s.Repetitions = []Repetition{{Many: s.first, Traced: true}}
 }
 
-// choose sets the iterations of both runs.
+// choose sets the iterations of both runs of a repetition.
 func (s *Series) choose(many int) { s.few, s.many = max(fewestFew, many/ratio), many }
 
 func (m *measurement) tell(share float64, doing string) {
@@ -146,8 +145,8 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 	return 0.2 + 0.8*sum/math.Max(1, n)
 }
 
-// unfinished returns the groups that need more repetitions. A group goes on as a whole, so that its
-// repetitions are pairs, and ends with the first benchmark of it that fails.
+// unfinished returns the groups that need more repetitions. A group continues as a whole, so that its
+// repetitions are pairs. It ends if one of its benchmarks fails.
 func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	left := m.leftOver(all)
 	for _, group := range all {
@@ -170,10 +169,10 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	return busy
 }
 
-// mostOverdrawn is how many times its own time a group may take, if others leave theirs.
+// mostOverdrawn is how many times its own time a group may take, if other groups leave theirs.
 const mostOverdrawn = 4
 
-// leftOver is the time that finished groups did not use, less what other groups took of it.
+// leftOver returns the time that finished groups did not use, less what other groups took of it.
 func (m *measurement) leftOver(all [][]*Series) (left time.Duration) {
 	for _, group := range all {
 		over := m.own(group) - spentOn(group)
@@ -184,7 +183,7 @@ func (m *measurement) leftOver(all [][]*Series) (left time.Duration) {
 	return left
 }
 
-// own is the time that a group may always take.
+// own returns the time that a group may always take.
 func (m *measurement) own(group []*Series) time.Duration {
 	return time.Duration(len(group)) * m.plan.MaxTime
 }
@@ -196,8 +195,8 @@ func spentOn(group []*Series) (spent time.Duration) {
 	return spent
 }
 
-// settled reports whether a pair may end: a look shows its side of the limit, or its own time and what
-// others left are used up.
+// settled reports whether a pair may end: a look shows on which side of the limit it lies, or its own time and
+// what others left are used up.
 func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bool {
 	spent, own, n := spentOn(group), m.own(group), len(group[1].Repetitions)
 	limits := m.plan.limits()
@@ -221,17 +220,17 @@ func (m *measurement) enough(s *Series) bool {
 	return s.tooSlow || m.plan.limits().Enough(len(s.Repetitions), s.spent, func() float64 {
 		r := Conclude(s, m.plan, m.setting)
 		switch {
-		case r.Estimate.N < m.plan.LeastRepetitions: // some are left out, or only every other one counts
+		case r.Estimate.N < m.plan.LeastRepetitions: // some repetitions are left out, or only every other one counts
 			return math.Inf(1)
 		case r.Basis == Bounds && r.timed.apart > 2*m.plan.Precision && len(s.Repetitions) > m.plan.LeastRepetitions:
-			return 0 // bounds lie as far apart as they do, however often they are measured
+			return 0 // more repetitions do not bring bounds closer together
 		}
 		return r.Estimate.RelativeHalfWidth()
 	})
 }
 
-// repeat makes one more repetition, its runs in random order, and the late runs once there are
-// enough repetitions to hold them against.
+// repeat makes one more repetition, its runs in random order. It makes the late runs once there are enough
+// repetitions to compare them with.
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
 	rep := Repetition{Traced: !s.slowedByTracing || len(s.Repetitions)%2 == 0}
 	few, least := s.few, s.few >= manyMoreThanLeast*fewestFew
@@ -258,8 +257,7 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 	return nil
 }
 
-// run runs the benchmark once. A benchmark that fails ends its series, not the
-// measurement.
+// run runs the benchmark once. If the benchmark fails, that ends its series, not the measurement.
 func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
 	o, err := m.runner.Run(ctx, s.Benchmark.inLayout(len(s.Repetitions)), n, traced)
 	s.spent += time.Duration(processNs(o))
@@ -273,33 +271,33 @@ func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (O
 
 // Limits of the choice of iterations.
 const (
-	fewestFew  = 2 // for a single iteration the testing package makes no run beside its first one
+	fewestFew  = 2 // with one iteration the testing package makes only its first run
 	fewestMany = 4
-	// With a gate the longer run has fewestGated where time permits. If the times of processes scatter by a
-	// share, this number of iterations gives the least error of the differences from fewestFew in a given time.
+	// With a gate the longer run has at least fewestGated iterations, if time permits. If the times of
+	// processes scatter by a share, this number gives the least error of the differences from fewestFew in a
+	// given time.
 	fewestGated = 9
-	ratio       = 5 // of the iterations of the longer run to those of the shorter one
-	// Of a gate's repetitions the first shapeRepetitions show whether the time is in proportion to the
-	// iterations. The shorter runs of the others are shorter, as the scatter of both goes into the
-	// difference, and there is no third run.
+	ratio       = 5 // iterations of the longer run divided by those of the shorter one
+	// With a gate, the first shapeRepetitions show whether the time is in proportion to the iterations. In the
+	// others the shorter run has 1/gatedRatio of the longer run's iterations, as the scatter of both goes into
+	// the difference, and there is no third run.
 	shapeRepetitions, gatedRatio = 6, 20
-	// manyMoreThanLeast times fewestFew iterations take so much longer than fewestFew that a third
-	// run, of fewestFew, tells more than the shorter one.
+	// If the shorter run has manyMoreThanLeast times fewestFew iterations or more, a third run of fewestFew
+	// tells something more.
 	manyMoreThanLeast = 5
 	mostN             = 1e9
-	// mostApart iterations are run of a loop that stops its timer, which takes some tens of
+	// mostApart is the largest number of iterations of a loop that stops its timer, which takes some tens of
 	// microseconds each.
 	mostApart = 20_000
-	// sureN iterations are run before their time is believed, unless that takes long: what is
-	// spent once in a process may be twice as much in the next one.
+	// A run's time is believed from sureN iterations on, or if it takes long: what is spent once in a process
+	// may be twice as much in the next one.
 	sureN = 4 * fewestFew
-	// muchSignals a second slow a benchmark by about half a percent.
+	// muchSignals is the number of signals a second that slows a traced benchmark by about half a percent.
 	muchSignals = 300
 )
 
-// choose finds how many iterations the two runs have, by runs of ever more of them. The first
-// run may fill caches and pools, so that only what a longer run takes beyond it tells how long an
-// iteration takes.
+// choose finds how many iterations the two runs have, by runs with ever more iterations. The first run may fill
+// caches and pools. So the time of an iteration follows only from what a longer run takes beyond the first one.
 func (m *measurement) choose(ctx context.Context, s *Series) error {
 	n, goal, onceNs := fewestFew, float64(m.plan.RunTime), 0.
 	for {
@@ -335,16 +333,15 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 	}
 }
 
-// affordsOne reports whether one repetition of the fewest iterations fits into the time, as
-// the first run shows.
+// affordsOne reports whether one repetition with the fewest iterations fits into the time, judged by the first
+// run.
 func (m *measurement) affordsOne(s *Series) bool {
-	const calls = fewestFew + 1 + fewestMany + 1 // each process makes one more
+	const calls = fewestFew + 1 + fewestMany + 1 // each process makes one call more
 	return s.spent+time.Duration(s.first.WallNs/(fewestFew+1)*calls) <= 2*m.plan.MaxTime
 }
 
-// affordable reduces the iterations of the longer run so that the least number of repetitions
-// fits into the time that is left. wallNs is what an iteration takes by the clock, which on a busy
-// machine is several times as long as on one of its own.
+// affordable reduces the iterations of the longer run so that the least number of repetitions fits into the
+// time that is left. wallNs is the time of an iteration by the clock, which is longer on a busy machine.
 func (m *measurement) affordable(s *Series, many, wallNs float64) float64 {
 	left := math.Max(float64(m.plan.MaxTime-s.spent), float64(m.plan.MaxTime)/2)
 	all := float64(m.plan.LeastRepetitions) * many * (1 + 1./ratio) * wallNs

@@ -7,9 +7,9 @@ import (
 	"chronoscope/stats"
 )
 
-// metricsOf returns the medians of all other metrics of the repetitions, with their intervals. From
-// metrics that the testing package divides by the iterations, or by the time, it removes what is spent
-// only once, as from the time.
+// metricsOf returns the medians of all other metrics of the repetitions, with their intervals. If the testing
+// package divides a metric by the iterations, or by the time, what is spent only once is removed, as for the
+// time.
 func metricsOf(used []Repetition) (all []Metric) {
 	for i, m := range used[0].Many.Metrics {
 		var values []float64
@@ -37,13 +37,13 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 	return r.metric(i), true
 }
 
-// CompareMetric compares a metric of B with that of A, as [Compare] does with times. The ratio of a
-// rate is inverted, since more of it is better, so that above 1 is always worse. If a value is 0,
-// or less than half a byte or allocation, 1 is added to all values, so that strays make no ratio.
+// CompareMetric compares a metric of B with that of A, as [Compare] does with times. The ratio of a rate is
+// inverted, since more of it is better: above 1 is always worse. If a value is 0, or less than half a byte or
+// allocation, 1 is added to all values, so that stray counts make no large ratio.
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
-	for i := range min(len(a.Repetitions), len(b.Repetitions)) { // also where something disturbed the time
+	for i := range min(len(a.Repetitions), len(b.Repetitions)) { // also if something disturbed the time
 		x, ok := a.Repetitions[i].metricIn(unit)
 		y, also := b.Repetitions[i].metricIn(unit)
 		if ok && also && !(x < 0) && !(y < 0) {
@@ -65,19 +65,19 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	return c
 }
 
-// The units of what the testing package counts.
+// Units of what the testing package counts.
 const allocsUnit, bytesUnit = "allocs/op", "B/op"
 
 func isCount(unit string) bool { return unit == allocsUnit || unit == bytesUnit }
 
-// counts are what both revisions were counted to have, which does not depend on the machine. They may
-// be off by strays.
+// counts are exact counts, of allocations or bytes, of both revisions. They do not depend on the machine, but
+// may be off by strays.
 type counts struct {
 	first, second []float64
 	strays        float64
 }
 
-// beyond is the chance of such counts if the second revision has at most limit times as much.
+// beyond returns the chance of such counts if the second revision has at most limit times those of the first.
 func (c counts) beyond(looks stats.Looks, limit float64) float64 {
 	allowed := make([]float64, len(c.first))
 	for i, x := range c.first {
@@ -86,12 +86,12 @@ func (c counts) beyond(looks stats.Looks, limit float64) float64 {
 	return looks.AboveUnpaired(allowed, c.second)
 }
 
-// within reports whether all counts of the second revision are within the limit, but for strays.
+// within reports whether all counts of the second revision are within the limit, apart from strays.
 func (c counts) within(limit float64) bool {
 	return len(c.first) > 0 && slices.Max(c.second) <= slices.Min(c.first)*limit+c.strays
 }
 
-// metricsInBoth returns the units that both report, except the rate that follows from the time.
+// metricsInBoth returns the units that both report, except MB/s, which follows from the time.
 func metricsInBoth(a, b *Result) (units []string) {
 	for _, m := range b.Metrics {
 		if m.Unit != "MB/s" && slices.ContainsFunc(a.Metrics, func(n Metric) bool { return n.Unit == m.Unit }) {
@@ -101,7 +101,7 @@ func metricsInBoth(a, b *Result) (units []string) {
 	return units
 }
 
-// metric is what a repetition shows of the i-th metric of its longer run.
+// metric returns what a repetition shows for the i-th metric of its longer run.
 func (r Repetition) metric(i int) float64 {
 	many := r.Many.Metrics[i]
 	if i >= len(r.Few.Metrics) || r.Few.Metrics[i].Unit != many.Unit {
@@ -117,7 +117,7 @@ func (r Repetition) metric(i int) float64 {
 	case "MB/s":
 		total = func(value float64, o Observation) float64 { return value * o.TimedNs }
 		divisor = r.Many.TimedNs - r.Few.TimedNs
-	default: // the benchmark's own: what it is divided by is not known
+	default: // the benchmark's own metric: its divisor is unknown
 		return many.Value
 	}
 	few := r.Few.Metrics[i].Value
@@ -127,18 +127,17 @@ func (r Repetition) metric(i int) float64 {
 		return many.Value
 	case rounding == 0:
 		return math.Max(0, slope)
-	case math.Abs(many.Value-slope) < rounding/divisor: // no more than the rounding
+	case math.Abs(many.Value-slope) < rounding/divisor: // the difference is within the rounding
 		return many.Value
 	}
 	return math.Max(0, math.Round(slope))
 }
 
-// What the runtime allocates beside a benchmark while it runs, at most as a rule: for the collector,
-// timers and goroutines.
+// What the runtime usually allocates at most while a benchmark runs: for the collector, timers and goroutines.
 const strayObjects, strayBytes = 16, 4096
 
-// strays is the share of that in an iteration of exactly counted repetitions; 0 for others, which are
-// rounded.
+// strays returns the share of stray allocations that falls on an iteration, for exactly counted repetitions. It
+// is 0 for others, whose counts are rounded.
 func strays(unit string, of []Repetition) float64 {
 	if len(of) == 0 || !of[0].Many.ExactCounts {
 		return 0

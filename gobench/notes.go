@@ -20,20 +20,19 @@ type notes struct {
 	calls int
 }
 
-// mostNoted is the largest number of calls of a run that are noted, as these take memory.
+// mostNoted is the largest number of calls that a run notes, as they take memory.
 const mostNoted = 1 << 17
 
 func notesOf(binary string, calls int) notes {
 	return notes{path: filepath.Join(filepath.Dir(binary), "calls.txt"), calls: min(calls, mostNoted)}
 }
 
-// env is the environment that tells the benchmark of the file.
+// env returns the environment that tells the benchmark the file's path.
 func (n notes) env() []string {
 	return append(os.Environ(), "CHRONOSCOPE_CALLS="+n.path, "CHRONOSCOPE_MOST="+strconv.Itoa(n.calls))
 }
 
-// read returns the calls, and removes the file. There are none if the benchmark has no loop that
-// notes them.
+// read returns the calls, and removes the file. It returns none if the benchmark has no loop that notes them.
 func (n notes) read() ([]call, error) {
 	data, err := os.ReadFile(n.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,23 +47,24 @@ func (n notes) read() ([]call, error) {
 	return parseCalls(string(data))
 }
 
-// call is one call of a benchmark's loop, in nanoseconds.
+// call is one call of a benchmark's loop. Times are in nanoseconds. Marks are the recorder's readings between
+// calls.
 type call struct {
 	timedNs float64 // while the timer was on
 	wallNs  float64 // from the middle of the mark before it to that of the mark after it
-	// chainNs is what a chain of dependent instructions took that was timed as the call was, at the mark
-	// after it. Every other chain is twice as long.
+	// chainNs is the time of a chain of dependent instructions, timed like the call at the mark after it. Every
+	// other chain is twice as long.
 	chainNs float64
 	twice   bool
 	timerOn bool // at the mark after it
-	// sameThread is whether one thread of the system ran it from beginning to end. The thread's CPU
-	// time and switches in wallNs are known only then.
+	// sameThread says that one system thread ran the call from beginning to end. Only then are the thread's CPU
+	// time and switches in wallNs known.
 	sameThread             bool
 	cpuNs                  float64
 	voluntary, involuntary int64
 }
 
-// parseCalls reads what the recorder writes.
+// parseCalls reads the recorder's file.
 func parseCalls(text string) (all []call, err error) {
 	const fields = 9
 	head, rest, _ := strings.Cut(text, "\n")
@@ -83,7 +83,7 @@ func parseCalls(text string) (all []call, err error) {
 			}
 		}
 		if v[0] == 0 && v[4] == 0 {
-			continue // an iteration of another loop, all of which the timer stood still
+			continue // an iteration of another loop, during all of which the timer stood still
 		}
 		all = append(all, call{
 			timedNs: float64(v[0]), wallNs: float64(v[1]), chainNs: float64(v[2]), twice: v[3] != 0, timerOn: v[4] != 0,
@@ -93,12 +93,12 @@ func parseCalls(text string) (all []call, err error) {
 	return all, nil
 }
 
-// lookErrorNs is how far a thread's CPU time may be off, as getrusage(2) tells it in microseconds;
-// switchErrorNs what a context switch may add to it.
+// lookErrorNs is the largest error of a thread's CPU time, which getrusage(2) gives in microseconds.
+// switchErrorNs is what a context switch may add to it.
 const lookErrorNs, switchErrorNs = 2e3, 5e3
 
-// boundsNs bounds the timed part of a call without the time for which other programs had its CPU.
-// leastNs is the shortest call.
+// boundsNs bounds the timed part of a call without the time for which other programs had its CPU. leastNs is
+// the time of the shortest call.
 func (c call) boundsNs(leastNs float64) (low, high float64) {
 	leastNs = math.Min(leastNs, c.timedNs)
 	switch {
@@ -110,17 +110,17 @@ func (c call) boundsNs(leastNs float64) (low, high float64) {
 	errorNs := lookErrorNs + switchErrorNs*float64(1+c.involuntary+c.voluntary)
 	awayNs := math.Max(0, c.wallNs-c.cpuNs)
 	if c.voluntary == 0 && c.involuntary == 1 && awayNs > c.timedNs+errorNs {
-		return c.timedNs, c.timedNs // it was away for one stretch, which does not fit into the timed part
+		return c.timedNs, c.timedNs // it lost its CPU once, for longer than the timed part
 	}
 	low = math.Max(leastNs, c.timedNs-awayNs-errorNs)
-	if c.voluntary > 0 { // the time away is its own, or that of others
+	if c.voluntary > 0 { // it waited by itself, or for others
 		return low, c.timedNs
 	}
 	timedAwayNs := awayNs - (c.wallNs - c.timedNs)
 	return low, math.Max(low, math.Min(c.timedNs, c.timedNs-timedAwayNs+errorNs))
 }
 
-// clockCost is what the clock adds to a call: what a chain of no links would take, by those of one and of
+// clockCost returns what the clock adds to a call: the time of a chain of no links, extrapolated from chains of
 // two lengths. Its interval holds nine tenths of single readings.
 func clockCost(calls []call) stats.Estimate {
 	var once, twice []float64
@@ -143,7 +143,7 @@ func clockCost(calls []call) stats.Estimate {
 	}
 }
 
-// trimmedMean is the mean of the middle four fifths of sorted values.
+// trimmedMean returns the mean of the middle four fifths of sorted values.
 func trimmedMean(sorted []float64) (mean float64) {
 	tenth := len(sorted) / 10
 	middle := sorted[tenth : len(sorted)-tenth]
@@ -153,10 +153,10 @@ func trimmedMean(sorted []float64) (mean float64) {
 	return mean
 }
 
-// timedByCalls takes the time of a run from its calls, if its loop stops its timer: the time by the
-// timer is what go test would print, and Apart has it without the cost of the clock.
+// timedByCalls takes the time of a run from its calls, if its loop stops its timer. TimedNs becomes the time
+// that go test would print, and Apart gets the time without the cost of the clock.
 //
-// The waits of calls that block are no more in all than those of the process, if these are known.
+// The waits of all blocking calls together are no more than those of the process, if these are known.
 func (o Observation) timedByCalls(calls []call) Observation {
 	if len(calls) == 0 {
 		return o

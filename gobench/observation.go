@@ -6,50 +6,49 @@ import (
 	"chronoscope/stats"
 )
 
-// Observation is what one run of a benchmark showed: a process that calls it with b.N
-// = N, after a first call with b.N = 1.
+// Observation is what one run of a benchmark showed: a process that calls it with b.N = N, after a first call
+// with b.N = 1.
 type Observation struct {
 	N int
-	// TimedNs is the time of the N iterations by the benchmark's own timer. It is printed
-	// rounded, and may be off by RoundingNs.
+	// TimedNs is the time of the N iterations by the benchmark's own timer. It was printed rounded, and may be
+	// off by RoundingNs.
 	TimedNs, RoundingNs float64
-	// WallNs, CPUNs, InvoluntarySwitches and what follows are of the N iterations alone where the
-	// process looked at itself ([Benchmark.Accounts]), and else of the whole process.
+	// WallNs, CPUNs, InvoluntarySwitches and the fields up to WaitNs are those of the N iterations alone if the
+	// process read its own counters ([Benchmark.Accounts]), and else of the whole process.
 	WallNs, CPUNs       float64
 	InvoluntarySwitches float64
-	// MajorFaults are the times that it waited for memory from a disk.
+	// MajorFaults is the number of times that it waited for memory from a disk.
 	MajorFaults float64
-	// WaitNs is the run-queue wait of the threads that did the work; NaN where it is not
-	// known.
+	// WaitNs is the run-queue wait of the threads that did the work; NaN if unknown.
 	WaitNs float64
-	// Signals is how often a signal stopped a traced process, and StoppedNs how long it
-	// stood still for the tracer.
+	// Signals is how many times a signal stopped a traced process. StoppedNs is how long the process stood
+	// still for the tracer.
 	Signals   int
 	StoppedNs float64
-	// ProcessNs is the time of the whole process by the clock; 0 where that is WallNs.
+	// ProcessNs is the time of the whole process by the clock; 0 if that is WallNs.
 	ProcessNs float64
-	// Collections is how often garbage was collected, where that is known.
+	// Collections is the number of garbage collections, if known.
 	Collections float64
 	// ExactCounts says that B/op and allocs/op are not rounded.
 	ExactCounts bool
 	// Procs is how many threads could run Go code at a time (GOMAXPROCS).
 	Procs int
-	// SlowedBefore and SlowedAfter are by what share independent instructions took longer just before
-	// and after the process than on cores that nothing shares; NaN where that is not known.
+	// SlowedBefore and SlowedAfter are the shares by which independent instructions took longer than on cores
+	// that nothing shares, just before and just after the process; NaN if unknown.
 	SlowedBefore, SlowedAfter float64
-	// OthersNs is the CPU time of other processes meanwhile; NaN where it is not known.
+	// OthersNs is the CPU time of other processes meanwhile; NaN if unknown.
 	OthersNs float64
-	// Metrics are what else the benchmark reported per operation.
+	// Metrics has what else the benchmark reported per operation.
 	Metrics []Metric
-	// Apart is known where the loop stops its timer, and each call was timed by itself.
+	// Apart is set if the loop stops its timer, so that each call was timed by itself.
 	Apart *Apart
 }
 
-// alone reports whether the figures are those of the iterations alone.
+// alone reports whether the counters are those of the iterations alone.
 func (o Observation) alone() bool { return o.ProcessNs > o.WallNs }
 
-// Apart bounds the time of all calls of a run, each timed by itself: without the cost of the clock, and
-// without the time for which the calls had lost their CPU, as far as is known.
+// Apart bounds the time of all calls of a run, each timed by itself, without the cost of the clock. As far as
+// known, it is also without the time for which the calls had lost their CPU.
 type Apart struct{ LowNs, HighNs float64 }
 
 // Metric is a figure that a benchmark reports per operation, beside its time.
@@ -65,8 +64,8 @@ type Metric struct {
 // Repetition is a pair of runs, of few and of many iterations.
 type Repetition struct {
 	Few, Many Observation
-	// Least is a run of two iterations, which shows what a call takes whatever their number.
-	// Its N is 0 where there was none, as Few has hardly more.
+	// Least is a run of two iterations, which shows what a call takes beyond its iterations. Its N is 0 if
+	// there was none: then Few has hardly more iterations.
 	Least Observation
 	// Traced says that the runs were traced, so that the wait of all threads is known.
 	Traced bool
@@ -79,10 +78,10 @@ func (o Observation) apart() Apart {
 	return *o.Apart
 }
 
-// iterations by which the runs differ.
+// iterations returns the number of iterations by which the runs differ.
 func (r Repetition) iterations() float64 { return float64(r.Many.N - r.Few.N) }
 
-// perIteration is by how much a quantity grows with an iteration.
+// perIteration returns by how much a quantity grows with an iteration.
 func (r Repetition) perIteration(of func(Observation) float64) float64 {
 	return (of(r.Many) - of(r.Few)) / r.iterations()
 }
@@ -98,11 +97,11 @@ func waitNs(o Observation) float64    { return o.WaitNs }
 func stoppedNs(o Observation) float64 { return o.StoppedNs }
 func switches(o Observation) float64  { return o.InvoluntarySwitches }
 
-// roundingNs is how far a time per iteration may be off because it was printed rounded.
+// roundingNs returns how far a time per iteration may be off because it was printed rounded.
 func (r Repetition) roundingNs() float64 {
 	return (r.Few.RoundingNs + r.Many.RoundingNs) / r.iterations()
 }
 
-// idleNs is the time for which no thread could run, without the time for which the tracer stopped them;
-// it is below 0 where several threads could run at a time.
+// idleNs returns the time in which no thread was runnable and the tracer had stopped none. It is below 0 if
+// several threads were runnable at a time.
 func idleNs(o Observation) float64 { return o.WallNs - o.CPUNs - o.WaitNs - o.StoppedNs }

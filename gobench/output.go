@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// resultOf finds the last result of a benchmark in what a test binary printed. The
-// benchmark may have printed something itself, with or without an end of line.
+// resultOf finds the last result of a benchmark in what a test binary printed. The benchmark may have printed
+// something itself, with or without a line break.
 func resultOf(output, name string) (o Observation, a account, err error) {
 	found := resultLine(name).FindAllStringSubmatch(output, -1)
 	if len(found) == 0 {
@@ -58,30 +58,30 @@ func resultLine(name string) *regexp.Regexp {
 	return regexp.MustCompile(regexp.QuoteMeta(name) + `(?:-(\d+))?[ \t]+(\d+)\t(.*)`)
 }
 
-// printsResult reports whether there is a result of a benchmark, be it a malformed one. A
-// benchmark that calls b.Run has none.
+// printsResult reports whether there is a result of a benchmark, even a malformed one. A benchmark that calls
+// b.Run has none.
 func printsResult(output, name string) bool { return resultLine(name).MatchString(output) }
 
-// roundingOf is half a unit of the last digit of a number.
+// roundingOf returns half a unit of the last digit of a number.
 func roundingOf(number string) float64 {
 	_, decimals, _ := strings.Cut(number, ".")
 	return 0.5 * math.Pow(10, -float64(len(decimals)))
 }
 
-// listing is what a run of all benchmarks, of one iteration each, says of them.
+// listing is what a run of all benchmarks, with one iteration each, says about them.
 type listing struct {
 	measurable, skipped []string
-	accounts            []bool // which of the measurable ones look at themselves
+	accounts            []bool // which of the measurable ones read their own counters
 	failed              []*FailedError
-	// unfinished began and have no result. A process that ended early was in the first of them:
-	// the next one may begin before a panic has ended the process.
+	// unfinished has the benchmarks that began and have no result. If a process ended early, the first of them
+	// ended it: the next one may begin before a panic has ended the process.
 	unfinished []string
 }
 
 var events = regexp.MustCompile(`(=== RUN   |--- (?:FAIL|SKIP|BENCH): )(Benchmark\S*)`)
 
-// parseListing reads the output of a run with -test.v=test2json, the only
-// form that tells when a benchmark begins.
+// parseListing reads the output of a run with -test.v=test2json, the only form that tells when a benchmark
+// begins.
 func parseListing(output string) (l listing) {
 	var begun []string
 	ended := map[string]bool{}
@@ -94,7 +94,7 @@ func parseListing(output string) (l listing) {
 			name = begunName(begun, name)
 			ended[name] = true
 			if slices.ContainsFunc(l.failed, func(f *FailedError) bool { return strings.HasPrefix(f.Benchmark.Name, name+"/") }) {
-				continue // a sub-benchmark of it does
+				continue // one of its sub-benchmarks fails
 			}
 			l.failed = append(l.failed, &FailedError{Benchmark: Benchmark{Name: name}, Why: "it fails", Output: said(output, name, at[1])})
 		case strings.Contains(event, "SKIP"):
@@ -115,15 +115,15 @@ func parseListing(output string) (l listing) {
 	return l
 }
 
-// said is what was printed between the beginning of a benchmark and the event that follows its
-// failure, which ends at end.
+// said returns what was printed from the beginning of a benchmark until the event that follows its failure. The
+// report of the failure ends at end.
 func said(output, name string, end int) string {
 	from := max(0, strings.LastIndex(output[:end], "=== RUN   "+name))
 	rest, _, _ := strings.Cut(output[end:], "\x16")
 	return output[from:end] + rest
 }
 
-// begunName takes GOMAXPROCS off a name, which a report of failure may have.
+// begunName removes GOMAXPROCS from a name, which may be there in the report of a failure.
 func begunName(begun []string, name string) string {
 	for _, b := range begun {
 		if suffix, ok := strings.CutPrefix(name, b+"-"); ok {
@@ -135,8 +135,7 @@ func begunName(begun []string, name string) string {
 	return name
 }
 
-// exactly is the pattern that matches one benchmark, level by level (go help
-// testflag).
+// exactly returns the pattern that matches one benchmark, level by level (go help testflag).
 func exactly(name string) string {
 	levels := strings.Split(name, "/")
 	for i, level := range levels {
@@ -145,8 +144,8 @@ func exactly(name string) string {
 	return strings.Join(levels, "/")
 }
 
-// tail keeps the first and the last of what is written, so that a benchmark that
-// prints without end fills no memory.
+// tail keeps the first and the last bytes that are written, so that a benchmark that prints without end fills
+// no memory.
 type tail struct {
 	first, last []byte
 	cut         bool

@@ -7,28 +7,29 @@ import (
 	"chronoscope/stats"
 )
 
-// Limits of what passes for a cost in proportion to b.N.
+// Limits for a cost in proportion to b.N.
 const (
-	// An iteration takes leastCycles on any core, or leastNs where the core's rate is not known.
+	// An iteration takes at least leastCycles on any core. If the core's rate is unknown, it takes at least
+	// leastNs.
 	leastCycles, leastNs = 0.2, 0.05
-	// changeShare is by how much later iterations may be slower or faster than the first ones, and
-	// fixedShare what a call may take beyond its iterations, as a share of the shorter run.
+	// changeShare is how much slower or faster later iterations may be than the first ones, as a share.
+	// fixedShare is what a call may take beyond its iterations, as a share of the shorter run.
 	changeShare, fixedShare = 0.1, 0.1
-	// runtimeNs is what a Go process spends once as its heap grows and the collector's
-	// threads start, which no benchmark can help.
+	// runtimeNs is what a Go process spends once, as its heap grows and the collector's threads start. No
+	// benchmark can avoid it.
 	runtimeNs = 10e6
-	// leastGrowth is how much the time grows beside the iterations, where these can be told
-	// from the setup.
+	// leastGrowth is the least growth of the time divided by the growth of the iterations. Below it nearly all
+	// of the timed part is setup.
 	leastGrowth = 0.5
 )
 
-// judgeProportion looks for a cost that is not in proportion to b.N. Two counts of iterations
-// always lie on a line, where setup could hide a growing cost, so that there are three. What a call
-// takes beyond its iterations shows in the run of the least. A cost that grows or falls makes an
-// iteration between few and many take another time than one between the least and few, whatever
-// the setup. Iterations beyond many are seen in the late runs.
+// judgeProportion lowers the verdict for a cost that is not in proportion to b.N. It needs runs with three
+// counts of iterations: two points always lie on a line, on which setup could hide a growing cost. What a call
+// takes beyond its iterations shows in the run of the least iterations. If the cost grows or falls, an
+// iteration between few and many takes another time than one between the least and few, whatever the setup. The
+// late runs show the iterations beyond many.
 func (c *conclusion) judgeProportion() {
-	if c.Basis == Bounds && !c.narrow() { // how much of the time is waiting can't be told
+	if c.Basis == Bounds && !c.narrow() { // it is unknown how much of the time is waiting
 		return
 	}
 	few, change := c.used[0].Few.N, beyondChance(each(c.used, c.change))
@@ -48,8 +49,8 @@ func (c *conclusion) judgeProportion() {
 	}
 }
 
-// judgeWork reports whether the iterations take any time that can be seen, and lowers the verdict
-// where they don't: the differences of runs are chance then, and tell nothing else.
+// judgeWork reports whether the iterations take any time that can be seen. If not, it lowers the verdict: the
+// differences between runs are chance then, and tell nothing else.
 func (c *conclusion) judgeWork() bool {
 	limitNs := leastNs
 	if hz := c.setting.CoreHz.Value; hz > 0 {
@@ -67,16 +68,16 @@ func (c *conclusion) judgeWork() bool {
 	return true
 }
 
-// timerGrowth is the growth of the time by the timer from few to many, divided by that of the
-// iterations. Others that have the CPUs only make it larger.
+// timerGrowth returns the growth of the timed part from few to many iterations divided by that of the
+// iterations. Other programs on the CPUs only make it larger.
 func timerGrowth(rep Repetition) float64 {
 	return (rep.Many.TimedNs/rep.Few.TimedNs - 1) / (float64(rep.Many.N)/float64(rep.Few.N) - 1)
 }
 
-// change is the time of an iteration between few and many over that of one between the least and
-// few; NaN where a repetition can't tell.
+// change returns the time of an iteration between few and many divided by that of one between the least and
+// few; NaN if a repetition can't tell.
 func (c *conclusion) change(rep Repetition) float64 {
-	if rep.Few.N < c.series.few { // made for the difference only
+	if rep.Few.N < c.series.few { // this repetition was made for the difference only
 		return math.NaN()
 	}
 	of := c.ranNs
@@ -90,13 +91,13 @@ func (c *conclusion) change(rep Repetition) float64 {
 	return rep.perIteration(of) / early
 }
 
-// onceNs is what the first iterations take in all beyond as many later ones.
+// onceNs returns what the first iterations take in all beyond the same number of later ones.
 func (c *conclusion) onceNs(rep Repetition) float64 {
 	return (1 - c.change(rep)) * c.ranNs(rep.Few)
 }
 
-// fixedPart is what a call takes beyond its iterations, as a share of the run of few: where the
-// line through the runs of the least and of few meets that of no iterations.
+// fixedPart returns what a call takes beyond its iterations, as a share of the run of few. It extrapolates the
+// runs of the least and of few to no iterations.
 func (c *conclusion) fixedPart(rep Repetition) float64 {
 	if rep.Few.N < c.series.few {
 		return math.NaN()
@@ -106,8 +107,8 @@ func (c *conclusion) fixedPart(rep Repetition) float64 {
 	return (few*c.ranNs(rep.Least) - least*fewNs) / (few - least) / fewNs
 }
 
-// ranNs is the time for which a benchmark ran by its timer. Where it had to wait, the process's share
-// of waiting comes off; it is NaN where that is not known.
+// ranNs returns the time for which a benchmark ran, by its timer. If it had to wait, the process's share of
+// waiting is subtracted; it is NaN if that is unknown.
 func (c *conclusion) ranNs(o Observation) float64 {
 	if c.Basis != CPUTime || o.N == 0 {
 		return o.TimedNs
@@ -115,8 +116,7 @@ func (c *conclusion) ranNs(o Observation) float64 {
 	return o.TimedNs * o.CPUNs / (o.CPUNs + math.Max(0, o.WaitNs))
 }
 
-// beyondChance is the median of the values that are known, with bounds of NaN where
-// there are too few.
+// beyondChance returns the median of the values that are known, with bounds of NaN if there are too few.
 func beyondChance(values []float64) stats.Estimate {
 	var known []float64
 	for _, v := range values {

@@ -17,21 +17,20 @@ type Rejection struct {
 
 // Limits of what is left out.
 const (
-	// A run stood still if standstillShare of its time is missing, and more than is usual by
-	// standstillDeviations standard deviations.
+	// A run stood still if more time is missing than usual: by more than standstillShare of its time, and by
+	// more than standstillDeviations standard deviations.
 	standstillShare, standstillDeviations = 0.05, 10
-	// rejectedShare of the repetitions is worth a word.
+	// rejectedShare is the share of left-out repetitions from which on the verdict mentions them.
 	rejectedShare = 0.25
 )
 
-// standstills are the repetitions of which a run stood still while its timer ran: time passed in
-// which it neither ran nor waited for a CPU, far beyond that of its peers. It was stopped by a
-// signal, waited for memory from a disk, or a hypervisor took its CPU in a way that the kernel
-// does not count as waiting.
+// standstills returns the repetitions with a run that stood still while its timer ran: it neither ran nor
+// waited for a CPU for much longer than the other runs. It was stopped by a signal, waited for memory from a
+// disk, or a hypervisor took its CPU in a way that the kernel does not count as waiting.
 //
-// Only a benchmark that never blocks by itself shows that, on a machine on which it hardly waits
-// for a CPU. Medians have to do for the others, as they do where the machine is slower for a
-// while, which no counter tells. Where most repetitions are so, it is how the benchmark is.
+// This shows only if the benchmark never blocks by itself and hardly waits for a CPU. Other disturbed
+// repetitions remain, and the median has to cope with them. So it has with those made while the machine is
+// slower for a while, which no counter tells. If most repetitions stand still, that is how the benchmark is.
 func standstills(k kind, repetitions []Repetition) (all []Rejection) {
 	if k.apart || k.blocks || !calm(repetitions) {
 		return nil
@@ -48,8 +47,8 @@ func standstills(k kind, repetitions []Repetition) (all []Rejection) {
 	return all
 }
 
-// calm reports whether the runs hardly waited for a CPU, beside their CPU time: time on the clock
-// passes in a standstill, too.
+// calm reports whether the runs hardly waited for a CPU, compared with their CPU time: their time by the clock
+// also includes standstills.
 func calm(repetitions []Repetition) bool {
 	var wait, cpu float64
 	for _, rep := range repetitions {
@@ -61,12 +60,12 @@ func calm(repetitions []Repetition) bool {
 	return wait <= calmShare*cpu
 }
 
-// limit says how much time is usually missing of a run, and how often it waits for a disk.
+// limit is how much time is usually missing in a run, and how many times the run waits for a disk.
 type limit struct {
 	typicalNs, deviationNs, typicalFaults float64
 }
 
-// limitOf is how much time may be missing of the runs of one kind.
+// limitOf returns the limit for the runs of one kind.
 func limitOf(k kind, of func(Repetition) Observation) limit {
 	missing := each(k.used, func(rep Repetition) float64 { return missingNs(of(rep)) })
 	return limit{
@@ -75,7 +74,7 @@ func limitOf(k kind, of func(Repetition) Observation) limit {
 	}
 }
 
-// breach says how a run exceeds the limit; it is empty for one that does not.
+// breach says how a run exceeds the limit; "" if it does not.
 func (l limit) breach(o Observation) string {
 	excess := missingNs(o) - l.typicalNs
 	if !(excess > math.Max(standstillShare*o.TimedNs, standstillDeviations*l.deviationNs)) {
@@ -88,9 +87,9 @@ func (l limit) breach(o Observation) string {
 	return why
 }
 
-// missingNs is the time for which the timer ran while the process neither ran nor waited for a CPU, as
-// far as is known. It is too little by what the process did while the timer stood still, which is
-// the same in all runs, and below 0 where several threads ran.
+// missingNs returns the time for which the timer ran while the process neither ran nor waited for a CPU, as far
+// as known. It lacks what the process did while the timer stood still, which is the same in all runs. It is
+// below 0 if several threads ran.
 func missingNs(o Observation) float64 {
 	ns := o.TimedNs - o.CPUNs - o.StoppedNs
 	if o.WaitNs > 0 {

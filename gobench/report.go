@@ -2,12 +2,12 @@ package gobench
 
 import "chronoscope/stats"
 
-// Report is one benchmark, as a document holds it. What could not be had is null, for a reason
-// that stands in Reasons or among the caveats.
+// Report is one benchmark, as a document holds it. Unknown values are null, for a reason that stands in Reasons
+// or among the caveats.
 type Report struct {
 	Benchmark
 	Summary
-	// Repetitions are the ones that the estimate rests on. Runs are all processes.
+	// Repetitions has those that the estimate rests on, Runs the processes of all repetitions.
 	Repetitions []RepetitionReport `json:"repetitions"`
 	Runs        []RunReport        `json:"runs"`
 	stats.Judgement
@@ -23,13 +23,13 @@ type RunReport struct {
 	Iterations          int         `json:"iterations"`
 	Traced              bool        `json:"traced"`
 	TimedNs             float64     `json:"timed_ns"`
-	WallNs              float64     `json:"wall_ns"` // see [Observation], as for what follows
+	WallNs              float64     `json:"wall_ns"` // see [Observation], also for the following fields
 	CPUNs               float64     `json:"cpu_ns"`
 	WaitNs              stats.Float `json:"runqueue_wait_ns"`
 	InvoluntarySwitches float64     `json:"involuntary_switches"`
 }
 
-// NewReport puts a result into the form of a document.
+// NewReport returns a result in the form of a document.
 func NewReport(r *Result) Report {
 	b := Report{Benchmark: r.Benchmark, Summary: r.Summary, Repetitions: []RepetitionReport{}, Runs: []RunReport{}, Judgement: r.Judgement}
 	b.Metrics = append([]Metric{}, r.Metrics...)
@@ -50,7 +50,7 @@ func NewReport(r *Result) Report {
 	return b
 }
 
-// Pair is the comparison in the form of a document.
+// Pair returns the comparison in the form of a document.
 func (j Judged) Pair() stats.Pair {
 	p := stats.NewPair(label(j.A.Benchmark), label(j.B.Benchmark), j.Comparison.Comparison, j.Joint)
 	p.Metric = j.Metric
@@ -62,7 +62,7 @@ func (j Judged) Pair() stats.Pair {
 	return p
 }
 
-// label is a benchmark's name with its revision.
+// label returns a benchmark's name with its revision.
 func label(b Benchmark) string {
 	if b.Revision == "" {
 		return b.Package + "." + b.Name

@@ -2,18 +2,18 @@ package gobench
 
 import "chronoscope/stats"
 
-// Basis says what a figure rests on.
+// Basis is what a figure rests on.
 type Basis string
 
 // The bases.
 const (
 	// Timer: the benchmark's own timer, as nothing waited for a CPU.
 	Timer Basis = "timer"
-	// CPUTime: the process's CPU time, as one thread at a time could run, or hardly more.
+	// CPUTime: the process's CPU time, as one thread at a time was runnable, or hardly more.
 	CPUTime Basis = "cpu-time"
-	// Bounds: the time is only known to lie between two others. Without the run-queue wait it
-	// is the least, by the timer the most; for a benchmark that never blocks also the CPU time
-	// over the number of threads that could run, and the CPU time.
+	// Bounds: the time is only known to lie between two others, the time by the timer without the run-queue
+	// wait and with it. For a benchmark that never blocks it also lies between the CPU time divided by the
+	// number of runnable threads, and the CPU time.
 	Bounds Basis = "bounds"
 )
 
@@ -21,26 +21,26 @@ const (
 type Summary struct {
 	// Estimate is the time on a machine of its own, in nanoseconds.
 	Estimate stats.Estimate `json:"estimate"`
-	Basis    Basis          `json:"basis"` // empty where it was not measured
+	Basis    Basis          `json:"basis"` // empty if it was not measured
 	// Wall is the median of what the benchmark's timer says: what go test prints.
 	Wall stats.Estimate `json:"wall"`
 	CPU  stats.Estimate `json:"cpu"` // of the process
-	// Cycles is the estimate in cycles of the core; NaN where its rate is not known, or
-	// the benchmark does not keep it busy.
+	// Cycles is the estimate in cycles of the core; NaN if its rate is unknown, or if the benchmark does not
+	// keep it busy.
 	Cycles stats.Estimate `json:"cycles"`
-	// WaitShare is the part of their time in which the threads that had work waited for a CPU,
-	// also while the benchmark's timer stood still.
+	// WaitShare is the share of their time for which the threads with work waited for a CPU, also while the
+	// benchmark's timer stood still.
 	WaitShare  stats.Float `json:"wait_share"`
 	Runnable   stats.Float `json:"runnable_threads"` // on average
 	Iterations int         `json:"iterations"`       // of the longer run of a repetition
 	Procs      int         `json:"gomaxprocs"`
-	// Corrected counts repetitions that were corrected for waiting, Rejected those that were
-	// left out because a run stood still, or something else ran on the core.
+	// Corrected counts repetitions that were corrected for waiting. Rejected counts those that were left out
+	// because a run stood still, or because something else ran on the core.
 	Corrected int `json:"corrected"`
 	Rejected  int `json:"rejected"`
-	// Metrics are medians of what else the benchmark reports.
+	// Metrics has medians of what else the benchmark reports.
 	Metrics []Metric `json:"metrics"`
-	// Calls are the percentiles of single calls; nil where they were not asked for.
+	// Calls has the percentiles of single calls; nil if they were not asked for.
 	Calls *Calls `json:"calls,omitempty"`
 }
 
@@ -55,5 +55,5 @@ type Result struct {
 	stats.Judgement
 
 	timed times
-	late  stats.Estimate // cost of iterations beyond those that were timed, beside them
+	late  stats.Estimate // cost of iterations beyond the timed ones, divided by that of the timed ones
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Revision is another revision of a git checkout, checked out beside it.
+// Revision is another revision of a git repository, in a checkout of its own.
 type Revision struct {
-	// Dir is the directory of the revision that corresponds to the one it was asked for.
+	// Dir is the directory in the checkout that corresponds to the one that CheckOut was given.
 	Dir string
 	// Commit is the revision's full name.
 	Commit string
@@ -23,8 +23,8 @@ type Revision struct {
 // removing is how long the removal of a revision may take.
 const removing = 30 * time.Second
 
-// CheckOut checks a revision of the git repository around dir out into the new
-// directory tree (git-worktree(1)). Remove it in any case.
+// CheckOut checks out a revision of the git repository around dir into the new directory tree
+// (git-worktree(1)). Call Remove in any case.
 func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error) {
 	commit, err := resolve(ctx, dir, revision)
 	if err != nil {
@@ -65,17 +65,17 @@ func resolve(ctx context.Context, dir, revision string) (string, error) {
 	return strings.TrimSpace(commit), nil
 }
 
-// RemoveTree removes a checkout that a process left behind, with what git knows of it. One
-// that is not there, or not whole, is no error.
+// RemoveTree removes a checkout that a process left behind, and git's record of it. It is no error if the
+// checkout is missing or incomplete.
 func RemoveTree(ctx context.Context, tree string) {
 	if _, err := os.Stat(filepath.Join(tree, ".git")); err == nil {
 		tool(ctx, tree, "git", "worktree", "remove", "--force", "--force", tree)
 	}
 }
 
-// Explain adds to an error of the go command in the revision what is special about the revision's own
-// checkout, and what can be done: the revision has no go.mod, or its go.mod replaces a module by a folder
-// that is not in the repository, which a checkout elsewhere does not have.
+// Explain adds to an error of the go command in the revision what is special about its checkout, and what can
+// be done: the revision has no go.mod, or its go.mod replaces a module by a folder outside of the repository,
+// which is not found from a checkout elsewhere.
 func (r *Revision) Explain(ctx context.Context, err error) error {
 	root := r.Dir
 	for {
@@ -98,7 +98,7 @@ func (r *Revision) Explain(ctx context.Context, err error) error {
 	return err
 }
 
-// replacedByFolders returns the modules that a go.mod replaces by folders; nothing where it can't be read.
+// replacedByFolders returns the modules that a go.mod replaces by folders; none if it can't be read.
 func replacedByFolders(ctx context.Context, root string) map[string]string {
 	output, err := tool(ctx, root, "go", "mod", "edit", "-json")
 	var file struct {
@@ -118,7 +118,7 @@ func replacedByFolders(ctx context.Context, root string) map[string]string {
 	return folders
 }
 
-// Remove takes the checkout away, also after an interruption.
+// Remove removes the checkout, also after an interruption.
 func (r *Revision) Remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removing)
 	defer cancel()
@@ -126,7 +126,7 @@ func (r *Revision) Remove() error {
 	if gone := os.RemoveAll(r.tree); gone != nil {
 		return fmt.Errorf("removing %s: %w: remove it by hand", r.tree, gone)
 	}
-	if err != nil { // it was never whole
+	if err != nil { // the checkout was incomplete
 		tool(ctx, r.checkout, "git", "worktree", "prune")
 	}
 	return nil

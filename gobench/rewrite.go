@@ -16,14 +16,14 @@ import (
 	"strings"
 )
 
-// Loops are those loops of benchmarks in which single calls are timed. For that, the source of the
-// tests is rewritten on its way to the compiler, as go test -cover does; the files stay as they are.
+// Loops says which loops of benchmarks have their single calls timed. For that, the source of the tests is
+// rewritten on its way to the compiler, as go test -cover does; the files stay as they are.
 type Loops int
 
 // The choices of loops.
 const (
-	// StoppingLoops stop and start their timer in each iteration. The testing package takes some tens
-	// of microseconds for that, which the time of many iterations can't be told from.
+	// StoppingLoops are those that stop and start their timer in each iteration. The testing package takes some
+	// tens of microseconds for that, which can't be told from the time of many iterations.
 	StoppingLoops Loops = iota
 	AllLoops
 )
@@ -31,10 +31,10 @@ const (
 //go:embed recorder
 var recorders embed.FS
 
-// overlay are files that stand in the place of others while they are compiled (go help build, -overlay).
+// overlay maps files to those that replace them while compiling (go help build, -overlay).
 type overlay map[string]string
 
-// with returns both.
+// with returns both overlays as one.
 func (o overlay) with(other overlay) overlay {
 	both := overlay{}
 	maps.Copy(both, o)
@@ -42,8 +42,8 @@ func (o overlay) with(other overlay) overlay {
 	return both
 }
 
-// flags writes the list of files, and returns the flags of go test that read it; none where there is
-// nothing to replace, or the user replaces files, too.
+// flags writes the list of files, and returns the flags of go test that read it. It returns none if there is
+// nothing to replace, or if the user replaces files too.
 func (o overlay) flags(path string) ([]string, error) {
 	if len(o) == 0 || strings.Contains(os.Getenv("GOFLAGS"), "-overlay") {
 		return nil, nil
@@ -52,8 +52,8 @@ func (o overlay) flags(path string) ([]string, error) {
 	return []string{"-overlay=" + path}, errors.Join(err, os.WriteFile(path, data, 0o600))
 }
 
-// recorded writes rewritten tests of a package into a folder, and returns what they replace; nothing if no
-// loop of the tests is to be timed.
+// recorded writes rewritten tests of a package into a folder, and returns what they replace; nothing if no loop
+// of the tests is to be timed.
 func recorded(p listed, folder string, of Loops) (overlay, error) {
 	replaced := overlay{}
 	add := func(path, text string) error {
@@ -95,12 +95,12 @@ func recorded(p listed, folder string, of Loops) (overlay, error) {
 	return replaced, nil
 }
 
-// threadRecorder is the part of the recorder that asks the kernel of the thread.
+// threadRecorder is the part of the recorder that asks the kernel about the thread.
 var threadRecorder = map[bool]string{true: "thread_linux.go.txt", false: "thread_other.go.txt"}[runtime.GOOS == "linux"]
 
-// recordCalls puts a call of the recorder at the beginning of each iteration of the loops over b.N and
-// b.Loop, and returns the name of the package; it is empty where there is no such loop, or the source
-// can't be parsed, which the compiler tells better.
+// recordCalls puts a call of the recorder at the beginning of each iteration of the loops over b.N and b.Loop.
+// It returns the new source and the name of the package. The name is empty if there is no such loop, or if the
+// source can't be parsed: the compiler reports that better.
 func recordCalls(source []byte, of Loops) (text, in string) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", source, parser.SkipObjectResolution)
@@ -134,7 +134,8 @@ func recordCalls(source []byte, of Loops) (text, in string) {
 	return rewritten.String(), file.Name.Name
 }
 
-// testingName is how a file calls the testing package; empty where it does not import it by a name.
+// testingName returns the name by which a file refers to the testing package; empty if it does not import it by
+// a name.
 func testingName(file *ast.File) string {
 	for _, i := range file.Imports {
 		switch {
@@ -148,15 +149,15 @@ func testingName(file *ast.File) string {
 	return ""
 }
 
-// loop is a loop of which each iteration is a call.
+// loop is a loop in which each iteration is a call.
 type loop struct {
 	benchmark string // the name of the *testing.B
 	brace     token.Pos
-	stops     bool // it stops its timer
+	stops     bool // the loop stops the timer
 }
 
-// loopsOf returns the loops of a function whose parameter is a *testing.B, and those of functions in
-// it. Loops in other functions in it may run in other goroutines, and are left out.
+// loopsOf returns the loops of a function that has a *testing.B parameter, and those of function literals in it
+// that have one too. Loops in other function literals may run in other goroutines, and are left out.
 func loopsOf(of *ast.FuncType, body *ast.BlockStmt, testing string) (all []loop) {
 	benchmark := benchmarkParameter(of, testing)
 	ast.Inspect(body, func(n ast.Node) bool {
@@ -182,7 +183,7 @@ func loopsOf(of *ast.FuncType, body *ast.BlockStmt, testing string) (all []loop)
 	return all
 }
 
-// countsCalls reports whether a loop runs b.N times, one by one, or as long as b.Loop says.
+// countsCalls reports whether a loop runs b.N times, one by one, or as long as b.Loop returns true.
 func countsCalls(n *ast.ForStmt, benchmark string) bool {
 	switch condition := n.Cond.(type) {
 	case *ast.CallExpr:
@@ -194,7 +195,7 @@ func countsCalls(n *ast.ForStmt, benchmark string) bool {
 	return false
 }
 
-// stopsTimer reports whether a loop stops its timer itself.
+// stopsTimer reports whether a loop's body stops the timer.
 func stopsTimer(body *ast.BlockStmt, benchmark string) (stops bool) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && isField(call.Fun, benchmark, "StopTimer") {
@@ -214,7 +215,7 @@ func isField(x ast.Expr, of, field string) bool {
 	return ok && name.Name == of
 }
 
-// benchmarkParameter is the name of the parameter that is a *testing.B; empty where there is none.
+// benchmarkParameter returns the name of the parameter that is a *testing.B; empty if there is none.
 func benchmarkParameter(f *ast.FuncType, testing string) string {
 	for _, p := range f.Params.List {
 		if pointer, ok := p.Type.(*ast.StarExpr); ok && isField(pointer.X, testing, "B") && len(p.Names) > 0 && p.Names[0].Name != "_" {

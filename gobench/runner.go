@@ -15,20 +15,20 @@ import (
 	"chronoscope/remedy"
 )
 
-// Processes runs benchmarks in processes.
+// Processes runs benchmarks, each run in a process of its own.
 type Processes struct {
-	// CPUs are those that they may use; none are those of this process.
+	// CPUs are those that the processes may use; if there are none, those of this process.
 	CPUs []int
-	// Timeout ends a process that takes longer; 0 is none.
+	// Timeout ends a process that takes longer; 0 means never.
 	Timeout time.Duration
-	// Slowed is by what share independent instructions take longer now than on cores that nothing
-	// shares, on the slowest of the CPUs. Nil where that can't be told.
+	// Slowed returns by what share independent instructions take longer now than on cores that nothing shares,
+	// on the slowest of the CPUs. It is nil if that can't be measured.
 	Slowed func() float64
-	// Others watches other processes. Nil where they can't be seen.
+	// Others watches other processes. It is nil if they can't be seen.
 	Others *process.Others
 }
 
-// slowed is what Slowed says now.
+// slowed returns what Slowed returns now; NaN if there is none.
 func (p Processes) slowed() float64 {
 	if p.Slowed == nil {
 		return math.NaN()
@@ -36,8 +36,8 @@ func (p Processes) slowed() float64 {
 	return p.Slowed()
 }
 
-// workingShare is the share of a process's CPU time that its working threads use. Nobody waits
-// for the others, such as the one with which the Go runtime watches itself.
+// workingShare is the share of a process's CPU time that its working threads use. Nobody waits for the other
+// threads, such as the one by which the Go runtime watches itself.
 const workingShare = 0.9
 
 // Run implements [Runner].
@@ -66,7 +66,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
 	o.SlowedBefore, o.SlowedAfter, o.OthersNs = before, after, math.NaN()
 	if others.Known {
-		otherCPUs := math.Max(1, float64(runtime.NumCPU()-1)) // one also where this process may use no more
+		otherCPUs := math.Max(1, float64(runtime.NumCPU()-1)) // at least one: other CPUs may exist that this process may not use
 		o.OthersNs = math.Min(float64(others.CPUNs), otherCPUs*o.WallNs)
 	}
 	o.InvoluntarySwitches, o.Signals = float64(run.InvoluntarySwitches), run.Signals
@@ -85,7 +85,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	return o.timedByCalls(calls), nil
 }
 
-// workersWaitNs is the run-queue wait of the working threads.
+// workersWaitNs returns the run-queue wait of the working threads.
 func workersWaitNs(threads []process.Thread) (waitNs float64) {
 	byWork := slices.SortedFunc(slices.Values(threads), func(a, b process.Thread) int { return cmp.Compare(b.CPUNs, a.CPUNs) })
 	var all, seen int64
@@ -102,7 +102,7 @@ func workersWaitNs(threads []process.Thread) (waitNs float64) {
 	return waitNs
 }
 
-// test runs the test binary, without its tests, as go test does.
+// test runs the test binary as go test does, without its tests.
 func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []string, args ...string) (process.Run, string, error) {
 	limited := ctx
 	if p.Timeout > 0 {

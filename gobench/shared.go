@@ -8,11 +8,11 @@ import (
 	"chronoscope/stats"
 )
 
-// fewestApart repetitions on cores of their own tell what the others lost.
+// fewestApart is the smallest number of repetitions on unshared cores that tells what the others lost.
 const fewestApart = 4
 
-// slowed is by what share independent instructions typically took longer around the runs of a
-// repetition; NaN where it is not known.
+// slowed returns by what share independent instructions typically took longer around the runs of a repetition;
+// NaN if unknown.
 func (r Repetition) slowed() float64 {
 	var all []float64
 	for _, o := range []Observation{r.Least, r.Few, r.Many} {
@@ -25,8 +25,8 @@ func (r Repetition) slowed() float64 {
 	return stats.Median(all)
 }
 
-// sharingOf says what the repetitions that count show of cores that something else used too. Where it
-// slows the benchmark by less than the precision that is asked for, that does not matter.
+// sharingOf returns what the used repetitions show of cores that something else used too. If it slows the
+// benchmark by less than the requested precision, it does not matter.
 func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	middles := timesOf(k, k.basis(), disturbanceOf(k, k.basis(), setting)).middles(k.basis())
 	var probed []env.Probed
@@ -37,8 +37,8 @@ func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	return env.SharingOf(probed, fewestApart, plan.Precision)
 }
 
-// othersElsewhere is how many CPUs other programs used on average while a repetition ran, other than
-// those that it waited for; NaN where that is not known.
+// othersElsewhere returns how many CPUs other programs used on average while a repetition ran, other than those
+// that it waited for; NaN if unknown.
 func (k kind) othersElsewhere(rep Repetition) float64 {
 	var othersNs, wallNs float64
 	for _, o := range []Observation{rep.Few, rep.Many} {
@@ -51,8 +51,8 @@ func (k kind) othersElsewhere(rep Repetition) float64 {
 	return othersNs / wallNs
 }
 
-// neighboursOf says what programs on other CPUs may have added to the repetitions. The zero value says
-// that nothing is known of these.
+// neighboursOf returns what programs on other CPUs may have added to the repetitions. The zero value means that
+// nothing is known about them.
 func neighboursOf(k kind, middles []float64) stats.Exposure {
 	var beside, times []float64
 	for i, rep := range k.used {
@@ -63,7 +63,7 @@ func neighboursOf(k kind, middles []float64) stats.Exposure {
 	return stats.ExposureOf(beside, times, stats.NeighboursWorst)
 }
 
-// sharedRepetitions are those around which something else ran on the cores.
+// sharedRepetitions returns the repetitions around which something else ran on the cores.
 func sharedRepetitions(k kind) (all []Rejection) {
 	for i, rep := range k.used {
 		if slowed := rep.slowed(); slowed > env.SharedFrom {

@@ -11,36 +11,34 @@ import (
 type Visibility struct {
 	Name    string `json:"name"`
 	Package string `json:"package"`
-	// Pairs is how many pairs were measured; PairNs is the time that a pair takes, by the clock.
+	// Pairs is the number of pairs that were measured; PairNs is the time of a pair, by the clock.
 	Pairs  int     `json:"pairs"`
 	PairNs float64 `json:"pair_ns"`
 	// Scatter is an upper bound of the standard deviation of the logarithms of the pairs' ratios.
 	Scatter stats.Float `json:"scatter"`
-	// Visible is the smallest slowdown, as a share, that this number of pairs shows to be beyond the
-	// limit in 95 of 100 runs.
+	// Visible is the smallest slowdown, as a share, that this number of pairs shows to be beyond the limit in
+	// 95 of 100 measurements.
 	Visible stats.Float `json:"visible"`
-	// Needed is the number of pairs that show the planned slowdown, and NeededNs the time that they
-	// take.
+	// Needed is the number of pairs that show the planned slowdown, and NeededNs the time that they take.
 	Needed   int     `json:"needed_pairs"`
 	NeededNs float64 `json:"needed_ns"`
 }
 
 // GateReport says what a gate would see.
 type GateReport struct {
-	// Null says that a revision was compared with itself, so that whatever is beyond the limit is a
-	// false alarm.
+	// Null says that a revision was compared with itself, so that each difference beyond the limit is a false
+	// alarm.
 	Null        bool    `json:"null"`
 	Limit       float64 `json:"limit"`
 	FalseAlarms float64 `json:"false_alarms"`
-	// Slowdown is the planned one, as a share. NeededNs is the time after which all benchmarks show
-	// it.
+	// Slowdown is the planned slowdown, as a share. NeededNs is the time after which all benchmarks show it.
 	Slowdown float64      `json:"slowdown"`
 	NeededNs float64      `json:"needed_ns"`
 	Visible  []Visibility `json:"visible"`
 }
 
-// NewGateReport says which slowdowns the gate of the plan would see in a suite, and what it needs to
-// see the planned one, a share.
+// NewGateReport returns which slowdowns the gate of the plan would see in a suite, and what it needs to see the
+// planned slowdown, a share.
 func NewGateReport(all []Comparison, plan Plan, slowdown float64, null bool) *GateReport {
 	gate := plan.gate()
 	r := &GateReport{Null: null, Limit: gate.Limit, FalseAlarms: gate.FalseAlarms, Slowdown: slowdown, Visible: visible(all, plan, slowdown)}
@@ -50,7 +48,7 @@ func NewGateReport(all []Comparison, plan Plan, slowdown float64, null bool) *Ga
 	return r
 }
 
-// MaxTime is the time per benchmark that gives the whole suite the time that it needs, if each
+// MaxTime returns the time per benchmark with which the whole suite gets the time that it needs, if each
 // benchmark takes at most mostOverdrawn times its own.
 func (r *GateReport) MaxTime() time.Duration {
 	longest := 0.
@@ -64,8 +62,8 @@ func (r *GateReport) MaxTime() time.Duration {
 // mostPlanned is the largest number of pairs that is planned for.
 const mostPlanned = 2000
 
-// visible says which slowdown the gate of the plan would see in each benchmark of a suite, and how
-// many pairs it needs to see the planned one, a share.
+// visible returns which slowdown the gate of the plan would see in each benchmark of a suite, and how many
+// pairs it needs to see the planned slowdown, a share.
 func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 	seen := []Visibility{}
 	gate, pairs := plan.gate(), timesAmong(all)

@@ -1,15 +1,14 @@
 package kbest
 
-// Best keeps the K least of the values that it is given, in ascending order
-// (Bryant 2003, section 9.4.3).
+// Best keeps the K least of the values that are added to it, in ascending order (Bryant 2003, section 9.4.3).
 type Best struct {
-	values []float64 // cap K
+	values []float64 // with a capacity of K
 }
 
-// NewBest keeps the k least, at least one.
+// NewBest returns a Best that keeps the k least values, at least one.
 func NewBest(k int) *Best { return &Best{values: make([]float64, 0, max(1, k))} }
 
-// Add takes a value in, if it is among the least. It allocates nothing.
+// Add keeps the value if it is among the K least. It allocates nothing.
 func (b *Best) Add(v float64) {
 	if len(b.values) < cap(b.values) {
 		b.values = append(b.values, v)
@@ -21,11 +20,11 @@ func (b *Best) Add(v float64) {
 	}
 }
 
-// Values are the least so far, in ascending order.
+// Values returns the least values so far, in ascending order.
 func (b *Best) Values() []float64 { return b.values }
 
-// Claim is (v_K - v_1)/v_1, which the source takes for its error, and found to be
-// wildly optimistic. It is infinite where there are no K values yet.
+// Claim returns (v_K - v_1)/v_1, which Bryant takes for the error of v_1 and found to be wildly optimistic. It
+// is infinite until there are K values.
 func (b *Best) Claim() float64 {
 	if len(b.values) < cap(b.values) || b.values[0] <= 0 {
 		return inf
@@ -33,5 +32,5 @@ func (b *Best) Claim() float64 {
 	return b.values[len(b.values)-1]/b.values[0] - 1
 }
 
-// Converged reports that (1 + epsilon) v_1 >= v_K.
+// Converged reports whether (1 + epsilon) v_1 >= v_K.
 func (b *Best) Converged(epsilon float64) bool { return b.Claim() <= epsilon }

@@ -13,15 +13,13 @@ import (
 // Calls describes the distribution of single calls of a subject, in nanoseconds.
 type Calls struct {
 	Name string `json:"name"`
-	// All are the percentiles of the calls as they were. Undisturbed are those without the time that
-	// the kernel, the host and other programs took; their intervals hold all that these may have
-	// taken.
+	// All has the percentiles of the calls as they were. Undisturbed has those without the time that the
+	// kernel, the host and other programs took; its intervals cover all that these may have taken.
 	All         stats.Tails `json:"all"`
 	Undisturbed stats.Tails `json:"undisturbed"`
-	// Marked counts the calls during which the kernel or the host is known to have taken time, by
-	// cause.
+	// Marked counts, by cause, the calls during which the kernel or the host is known to have taken time.
 	Marked map[Reason]int `json:"marked"`
-	// Samples are the calls, in order; each has an N of 1.
+	// Samples has the calls, in order; each has an N of 1.
 	Samples []Sample `json:"-"`
 	stats.Judgement
 }
@@ -37,8 +35,8 @@ var DefaultCalls = CallsPlan{Calls: 4000}
 // mostTimed is the largest number of calls.
 const mostTimed = 1 << 20
 
-// Calls times calls one by one. Before each one it reads the kernel's counters of the thread, which
-// affects the caches that the call finds.
+// Calls times calls one by one. Before each call it reads the kernel's counters of the thread, which affects
+// the caches that the call finds.
 func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*Calls, error) {
 	switch {
 	case subject.Run == nil:
@@ -52,7 +50,7 @@ func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*
 	var seen looks
 	s.takeLook(o, &seen)
 	c := &Calls{Name: subject.Name, Marked: map[Reason]int{}, Judgement: stats.NewJudgement(), Samples: make([]Sample, 0, plan.Calls)}
-	s.takeOne(&subject) // the first call finds nothing prepared
+	s.takeOne(&subject) // the first call is slower, and does not count
 	ranNs := 0.0
 	for len(c.Samples) < plan.Calls && ctx.Err() == nil {
 		x := s.takeOne(&subject)
@@ -94,15 +92,16 @@ func (s *Station) takeOne(subject *Subject) (x Sample) {
 	return x
 }
 
-// leastAwayNs is the smallest lack of CPU time that the error of its readings does not explain.
+// leastAwayNs is the smallest lack of CPU time that reading errors do not explain.
 const leastAwayNs = 20e3
 
-// mark notes what is known to have taken time from a call, and bounds the call's time without that.
+// mark notes why a call was interrupted, and returns bounds of its time without the interruptions, in
+// nanoseconds.
 func (x *Sample) mark(o overhead) (low, high float64) {
 	run := math.Min(x.WallNs, float64(x.Use.CPUNs)-o.lookNs)
 	away := x.WallNs - run
 	switch {
-	case x.Use.CPUNs == 0: // the kernel does not tell
+	case x.Use.CPUNs == 0: // the kernel's counts are missing
 		return x.WallNs, x.WallNs
 	case x.Use.VoluntarySwitches > 0 && x.Use.WaitNs == 0: // the call itself waits
 		return x.WallNs, x.WallNs
@@ -113,8 +112,7 @@ func (x *Sample) mark(o overhead) (low, high float64) {
 	default:
 		return x.WallNs, x.WallNs
 	}
-	// A wait that began or ended outside of the call is counted, too; what comes with a switch is in the
-	// CPU time.
+	// The wait may also count time before or after the call. What comes with a switch is in the CPU time.
 	spread := 3*o.lookSpreadNs + 5e3*float64(1+x.switches())
 	return math.Max(0, math.Min(run, x.WallNs-float64(x.Use.WaitNs))-spread), math.Min(x.WallNs, run+3*o.lookSpreadNs)
 }
@@ -150,15 +148,14 @@ func (c *Calls) conclude(s *Station, o overhead, seen *looks) {
 	c.judge(s, o, seen)
 }
 
-// undisturbed returns the percentiles of calls whose times are known between low and high, both
-// sorted, given sorted losses that the looks saw.
+// undisturbed returns the percentiles of calls whose times are known to lie between low and high, both sorted.
+// seen are the looks, which saw what the CPU loses.
 //
-// A call that took more than x took more than x - z by itself, or lost more than z. So the
-// p-quantile of the calls by themselves is at least the quantile at p minus the chance of losing
-// more than z, minus z, for any z and any dependence between calls and losses (Makarov, "Estimates
-// for the distribution function of a sum of two random variables when the marginal distributions are
-// fixed", Theory of Probability and its Applications 26, 1982). It is at most the quantile of the
-// calls as they were.
+// A call that took more than x took more than x - z by itself, or lost more than z. So the p-quantile of the
+// calls by themselves is at least Q - z for any z, where Q is the quantile of the calls as they were at p minus
+// the chance of losing more than z. This holds for any dependence between calls and losses (Makarov, "Estimates
+// for the distribution function of a sum of two random variables when the marginal distributions are fixed",
+// Theory of Probability and its Applications 26, 1982). It is at most the quantile of the calls as they were.
 func undisturbed(low, high []float64, seen *looks, all stats.Tails, step float64, cost stats.Estimate) stats.Tails {
 	t := all
 	t.Percentiles = slices.Clone(all.Percentiles)
@@ -184,11 +181,11 @@ func undisturbed(low, high []float64, seen *looks, all stats.Tails, step float64
 	return t
 }
 
-// mostStretches is the largest number of stretches of the looks that are compared with a call,
-// mostLosses the largest number of their losses that are tried.
+// mostStretches is about the largest number of stretches of the looks that a call is compared with. mostLosses
+// is the largest number of their losses that are tried.
 const mostStretches, mostLosses = 400, 50
 
-// within returns the losses in stretches of this length of the looks, sorted.
+// within returns the losses in stretches of the looks that last ns, sorted.
 func (l *looks) within(ns float64) (losses []float64) {
 	if !l.known() {
 		return nil
@@ -204,7 +201,7 @@ func (l *looks) within(ns float64) (losses []float64) {
 	return losses
 }
 
-// share is the share of sorted values that are at most x.
+// share returns the share of sorted values that are at most x.
 func share(sorted []float64, x float64) float64 {
 	if len(sorted) == 0 {
 		return 1
@@ -216,7 +213,7 @@ func share(sorted []float64, x float64) float64 {
 	return float64(n) / float64(len(sorted))
 }
 
-// tellsApart is the smallest ratio of a typical call to the clock's step and jitter.
+// tellsApart is the smallest allowed ratio of a typical call to the clock's accuracy and jitter.
 const tellsApart = 2
 
 // judge sets the verdict on the percentiles.

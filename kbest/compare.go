@@ -9,33 +9,28 @@ import (
 	"chronoscope/stats"
 )
 
-// Comparison is how two subjects relate.
+// Comparison is the relation of two subjects' times.
 type Comparison struct {
 	A, B string
-	// Ratio is the time of B over that of A: below 1, B is the faster one.
+	// Ratio is the time of B divided by that of A: below 1, B is faster.
 	Ratio stats.Estimate
-	// P is how probable it is that samples of equal subjects differ as much: by
-	// signed ranks of the samples of each round where both were measured in turn
-	// ([stats.PairedPermutationTest]), else by ranks ([stats.PermutationTest]). It is
-	// NaN where there are no samples. It tells that there is a difference, however
-	// small: with many samples a difference that does not matter, such as one of
-	// where the linker put the code, is significant too.
+	// P is the probability that samples of equal subjects differ at least as much. It comes from signed ranks
+	// of each round's samples if both were measured in turn ([stats.PairedPermutationTest]), else from ranks
+	// ([stats.PermutationTest]). It is NaN if there are no samples. It tells that there is a difference,
+	// however small: with many samples even the linker's placement of the code is significant.
 	P float64
-	// Rounds is the number of rounds in which both were measured; 0 if they were not measured in
-	// turn.
+	// Rounds is the number of rounds in which both were measured; 0 if they were not measured in turn.
 	Rounds  int
 	Outcome stats.Outcome
 	stats.Judgement
 }
 
-// Compare says how B relates to A. Two subjects that one call of [Station.Measure]
-// measured in turn share the clock, the core's speed and the machine's noise, so
-// that what is not known of these cancels: the ratio is known better than either
-// time. Of other results it is no better than the two together.
+// Compare returns how B relates to A. If one call of [Station.Measure] measured both in turn, they share the
+// clock, the core's speed and the machine's noise. Errors in these cancel, so that the ratio is known better
+// than either time. For other results the ratio's error is that of both times together.
 //
-// B is faster, or slower, where the ratio's interval excludes 1 and P is below 0.05;
-// they are the same where the interval lies within the tolerance about 1, a share
-// (0.01 for 1 %; 0 never calls anything the same).
+// B is faster, or slower, if the ratio's interval excludes 1 and P is below 0.05. They are the same if the
+// interval lies within the tolerance about 1, a share (0.01 for 1 %; 0 never calls anything the same).
 func Compare(a, b *Result, tolerance float64) (*Comparison, error) {
 	switch {
 	case a == nil || b == nil || a.from == nil || b.from == nil:
@@ -59,11 +54,10 @@ func Compare(a, b *Result, tolerance float64) (*Comparison, error) {
 	return c, nil
 }
 
-// pair is two subjects, with the samples that both have and one idea of the core's
-// speed for both.
+// pair is two subjects with the samples of the rounds that both have. Both use one model of the core's speed.
 type pair struct {
 	a, b   *conclusion
-	rounds int // 0 where they were not measured in turn
+	rounds int // 0 if they were not measured in turn
 }
 
 func newPair(a, b *conclusion) pair {
@@ -76,8 +70,7 @@ func newPair(a, b *conclusion) pair {
 	return pair{a: a.again(of(a), speed), b: b.again(of(b), speed), rounds: rounds}
 }
 
-// again screens other samples of the same subject, with another idea of the core's
-// speed.
+// again screens other samples of the same subject with another model of the core's speed.
 func (c *conclusion) again(samples []Sample, speed coreSpeed) *conclusion {
 	r := &Result{Name: c.Name, Samples: samples, Calls: c.Calls, Estimate: c.Estimate,
 		Corrected: map[Reason]int{}, Rejected: map[Reason]int{}, Judgement: stats.NewJudgement()}
@@ -86,15 +79,15 @@ func (c *conclusion) again(samples []Sample, speed coreSpeed) *conclusion {
 	return other
 }
 
-// perCall is what a call took in a sample.
+// perCall returns the time of a call in a sample, in nanoseconds.
 func (c *conclusion) perCall(x *Sample) float64 {
 	return (x.RunNs - c.m.overhead.clockNs) / float64(x.N)
 }
 
-// seed fixes the choice of permutations.
+// seed returns the seed of the permutations.
 func (p pair) seed() uint64 { return p.a.m.plan.Seed }
 
-// probability is the P value.
+// probability returns the P value.
 func (p pair) probability() float64 {
 	if p.rounds == 0 {
 		value, _ := stats.PermutationTest(p.a.allPerCall(), p.b.allPerCall(), p.seed())
@@ -111,7 +104,7 @@ func (p pair) probability() float64 {
 	return value
 }
 
-// counts reports that a sample is of all the calls and accepted.
+// counts reports whether a sample is accepted and has the full number of calls.
 func (c *conclusion) counts(x *Sample) bool { return x.N == c.Calls && x.Rejected == "" }
 
 func (c *conclusion) allPerCall() []float64 {
@@ -122,7 +115,7 @@ func (c *conclusion) allPerCall() []float64 {
 	return values
 }
 
-// ratio is the time of b over that of a.
+// ratio returns the time of b divided by that of a.
 func (p pair) ratio() stats.Estimate {
 	if !p.a.sufficient() || !p.b.sufficient() {
 		return unknown("", "ratio")
@@ -133,7 +126,7 @@ func (p pair) ratio() stats.Estimate {
 	return p.paired()
 }
 
-// quotient is that of two estimates that know nothing of one another.
+// quotient returns the quotient of two independent estimates.
 func quotient(over, under stats.Estimate) stats.Estimate {
 	if !(under.Lo > 0) {
 		return unknown("", "ratio")
@@ -144,8 +137,8 @@ func quotient(over, under stats.Estimate) stats.Estimate {
 	}
 }
 
-// paired draws the ratio in scenarios that hold for both subjects: in one where the
-// machine loses more than the looks saw, both lose more.
+// paired draws the ratio in scenarios that hold for both subjects: if the machine loses more in a scenario than
+// the looks saw, both lose more.
 func (p pair) paired() stats.Estimate {
 	rng := p.a.m.rng()
 	a, b := p.a.inference(rng), p.b.inference(rng)
@@ -176,7 +169,7 @@ func (p pair) paired() stats.Estimate {
 	return e
 }
 
-// loopNs is what an empty loop takes a call, off by the given number of standard errors.
+// loopNs returns the time of the empty loop per call, off by the given number of standard errors.
 func (c *conclusion) loopNs(deviations float64) float64 {
 	loop, ok := c.m.loops[c.series]
 	if !ok {
@@ -185,13 +178,14 @@ func (c *conclusion) loopNs(deviations float64) float64 {
 	return loop.Value + deviations*loop.HalfWidth()/1.96
 }
 
-// fixedShare is what of a sample does not belong to its calls.
+// fixedShare returns the share of a sample that does not belong to its calls.
 func (c *conclusion) fixedShare() float64 {
 	return math.Max(0, c.fixedNs()) / leastRun(c.full)
 }
 
-// unseen is what an unknown noise may have taken of one subject's samples and not
-// of the other's, as those are too short. Of two long ones it takes the same share.
+// unseen returns the share that unknown noise may have taken of this subject's samples and not of the other's.
+// It is 0 unless this subject's samples are long and the other's short: of two long ones noise takes the same
+// share.
 func (c *conclusion) unseen(own, other *inference) float64 {
 	if c.m.looks.known() || own.typicalRunNs() <= escapeNs || other.typicalRunNs() > escapeNs {
 		return 0

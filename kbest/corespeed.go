@@ -7,34 +7,33 @@ import (
 	"chronoscope/stats"
 )
 
-// coreSpeed is what the calibration chains around the samples say.
+// coreSpeed is what the calibration chains before and after the samples say about the core's rate.
 type coreSpeed struct {
-	// referenceHz is the rate that the core had most of the time; NaN where it is
-	// not known. Times are those at this rate.
+	// referenceHz is the rate that the core had most of the time; NaN if unknown. Times are those at this rate.
 	referenceHz float64
-	// tolerance is how far a chain may lie from it, as a share.
+	// tolerance is how far chains at the reference rate may differ from it, as a share. A chain that differs by
+	// more than 1.5 tolerances was run at another rate.
 	tolerance float64
-	// standardError is that of the reference, as a share.
+	// standardError is the standard error of referenceHz, as a share.
 	standardError float64
-	// wander bounds the standard deviation by which the rate really differs from
-	// sample to sample, as a share.
+	// wander is an upper bound of the standard deviation of the true rate from sample to sample, as a share.
 	wander float64
-	// spread is half of what the middle two thirds of the chains span, as a share: a
-	// standard deviation, in which the chains' own errors are.
+	// spread is half the width of the middle two thirds of the chains, as a share: about a standard deviation,
+	// including the chains' own errors.
 	spread float64
-	// changes is how often the rate was seen to change by more than it wanders.
+	// changes is how many times the rate was seen to change by more than it wanders.
 	changes int
-	// within counts the samples with another rate after than before.
+	// within is the number of samples during which the rate changed.
 	within int
 }
 
-// leastTolerance is below any step that governors make. More than mostTolerance is
-// granted only to chains that differ as much with nothing in between: a core that
-// changes its speed within most samples is not to pass for bad chains.
+// leastTolerance is less than any step that governors make. A tolerance above mostTolerance is granted only if
+// chains differ as much with nothing in between: a core that changes its speed within most samples must not
+// pass for inexact chains.
 const leastTolerance, mostTolerance = 0.004, 0.03
 
-// coreSpeedOf finds the rate around which most of the chains lie. A chain is as
-// exact as the two that lie on either side of a sample agree.
+// coreSpeedOf finds the rate around which most of the chains lie. How far the chain before a sample and the one
+// after it typically differ tells how exact chains are.
 func coreSpeedOf(samples []Sample) coreSpeed {
 	var rates, before, after, steps []float64
 	for _, x := range samples {
@@ -60,8 +59,7 @@ func coreSpeedOf(samples []Sample) coreSpeed {
 	return c
 }
 
-// stepsBetween are by how much the chain after a sample and the one before the next
-// differ.
+// stepsBetween returns how much the chain after each sample differs from the one before the next, as a share.
 func stepsBetween(before, after []float64) []float64 {
 	var steps []float64
 	for i := 1; i < len(before); i++ {
@@ -72,8 +70,8 @@ func stepsBetween(before, after []float64) []float64 {
 
 func usable(hz float64) bool { return hz > 0 && !math.IsInf(hz, 1) }
 
-// densestWindow is the stretch of sorted values, no wider than twice the
-// tolerance, that holds the most; of equals the one of the highest values.
+// densestWindow returns the stretch of sorted values that holds the most of them and is no wider than twice the
+// tolerance. If several hold as many, it is the one of the highest values.
 func densestWindow(sorted []float64, tolerance float64) []float64 {
 	best, from := sorted[:1], 0
 	for to := range sorted {
@@ -87,10 +85,9 @@ func densestWindow(sorted []float64, tolerance float64) []float64 {
 	return best
 }
 
-// mostWander bounds the standard deviation that the chains before and after the
-// samples have in common, as a share: what is in only one of them is its own
-// error. Two standard errors of the covariance are added, so that few samples don't
-// make a steady core.
+// mostWander returns an upper bound of the standard deviation that the chains before and after the samples have
+// in common, as a share: what only one of them shows is its own error. Two standard errors of the covariance
+// are added, so that the core does not seem steady only because there are few samples.
 func (c coreSpeed) mostWander(before, after []float64) float64 {
 	var sum, difference []float64
 	for i := range before {
@@ -111,8 +108,8 @@ func variance(values []float64) float64 {
 	return standardError * standardError * float64(len(values))
 }
 
-// changesOf counts how often the rate went from one level to another. A level is
-// what the chains between two samples agree on: a chain may be interrupted too.
+// changesOf counts how many times the rate went from one level to another. A level counts only if the two
+// chains between two samples agree on it, since a chain may be interrupted too.
 func (c coreSpeed) changesOf(before, after []float64) int {
 	changes, last := 0, nan
 	for i := 1; i < len(before); i++ {
@@ -127,8 +124,8 @@ func (c coreSpeed) changesOf(before, after []float64) int {
 	return changes
 }
 
-// changedWithin counts the samples in which the rate went to another level. A chain
-// may be interrupted, so that one in ten does not count.
+// changedWithin counts the samples during which the rate went to another level. A tenth of all samples is
+// subtracted, since chains may be interrupted.
 func (c coreSpeed) changedWithin(steps []float64) int {
 	n := 0
 	for _, step := range steps {
@@ -139,20 +136,19 @@ func (c coreSpeed) changedWithin(steps []float64) int {
 	return max(0, n-len(steps)/10)
 }
 
-// other reports that a sample was taken at another rate than the reference.
+// other reports whether a sample was taken at another rate than the reference.
 func (c coreSpeed) other(x *Sample) bool {
 	return c.off(x.CoreHzBefore) || c.off(x.CoreHzAfter)
 }
 
 func (c coreSpeed) off(hz float64) bool { return math.Abs(hz/c.referenceHz-1) > 1.5*c.tolerance }
 
-// departure is by how much the core ran faster than the reference around a sample,
-// as a logarithm.
+// departure returns the logarithm of the core's rate around a sample divided by the reference.
 func (c coreSpeed) departure(x *Sample) float64 {
 	return math.Log((x.CoreHzBefore + x.CoreHzAfter) / 2 / c.referenceHz)
 }
 
-// atReference is the running time of a sample at the reference rate.
+// atReference returns the running time of a sample at the reference rate, in nanoseconds.
 func (c coreSpeed) atReference(x *Sample, s scaling) float64 {
 	if s.exponent == 0 {
 		return x.RunNs
@@ -160,22 +156,21 @@ func (c coreSpeed) atReference(x *Sample, s scaling) float64 {
 	return x.RunNs * math.Exp(s.exponent*c.departure(x))
 }
 
-// scaling is how running time depends on the core's rate as the chains show it:
-// time goes with the rate to the power of minus the exponent. Work that waits for
-// memory has one near 0, and so has work whose chains are mostly in error: both are
-// as they should be for the best prediction.
+// scaling is how running time depends on the core's rate as the chains show it: time is proportional to the
+// rate to the power of -exponent. The exponent is near 0 for work that waits for memory, and also if most of
+// the chains' differences are errors. In both cases this exponent predicts best.
 type scaling struct {
 	exponent, standardError float64
-	// left bounds the standard deviation of the rate that the exponent does not
-	// account for, as a share.
+	// left is an upper bound of the standard deviation of the error that scaling leaves in the running times,
+	// as a share.
 	left float64
 }
 
-// fewestScaled samples can show how time depends on the rate.
+// fewestScaled is the smallest number of samples that can show how time depends on the rate.
 const fewestScaled = 8
 
-// scalingOf asks the samples. What is left of the rate's wandering can't be more
-// than the running times themselves differ.
+// scalingOf fits the scaling to samples. The error that scaling leaves can't be more than the scaled running
+// times differ.
 func (c coreSpeed) scalingOf(samples []*Sample) scaling {
 	var s scaling
 	if math.IsNaN(c.referenceHz) {

@@ -1,61 +1,55 @@
-// Package kbest measures how long a piece of code takes on a machine that is not
-// silent, and says how far the figure may be off.
+// Package kbest measures how long a piece of code takes on a machine that other programs use too, and says how
+// far the figure may be off.
 //
-// The scheme is that of Bryant 2003, sections 9.3, 9.4 and 9.8: disturbances only
-// ever add, so that the K least of many samples, once they agree, are the time
-// sought. The source found that this holds for what is shorter than a time slice,
-// and that beyond it the scheme is off by the machine's load while it claims a
-// tenth of a percent. Here each sample also carries what the kernel counted
-// meanwhile and how fast the core ran; what is known to have been taken away is
-// taken off, samples with unknown losses are left out, and what the rest can still
-// hold is inferred from what short looks between the samples see the CPU lose. The source's
-// own figure and claim stand beside the result.
+// The scheme is that of Bryant 2003, sections 9.3, 9.4 and 9.8: disturbances only ever add time. So the K least
+// of many samples, once they agree, are the time sought. Bryant found that this holds for code that is shorter
+// than a time slice. For longer code the scheme is off by the machine's load, while it claims an error of a
+// tenth of a percent. Here each sample also carries what the kernel counted meanwhile and how fast the core
+// ran. Known losses are subtracted, and samples with unknown losses are left out. What the rest can still hold
+// is inferred from looks: short stretches between the samples that see what the CPU loses. The figure and the
+// claim of Bryant's scheme stand beside the result.
 //
-// A busy hyperthread on the same core, also one that only the host sees, slows independent
-// instructions and no chain of multiplications. A probe before and after each sample tells
-// ([clock.PortProbe]): samples on a shared core are left out where they take longer than
-// the others, and where there are no others the figure is suspect. Programs on other CPUs
-// may slow it through shared caches and memory. How many CPUs they used is watched: where the
-// subject ran beside fewer of them for a while, its samples show what they add. Where they were
-// there all the time, the figure is suspect, unless the samples are as equal as contention for
-// memory never leaves them.
+// A busy hyperthread on the same core, also one that only the host sees, slows independent instructions but no
+// chain of multiplications. A probe before and after each sample shows it ([clock.PortProbe]). Samples on a
+// shared core are left out if they take longer than the others; if there are no others, the figure is suspect.
+// Programs on other CPUs may slow the core through shared caches and memory. The number of CPUs that they use
+// is watched. If it was smaller for a while, the samples show what these programs add. If they ran all the
+// time, the figure is suspect, unless the samples are more equal than contention for memory ever leaves them.
 //
-// Where calls differ by more than what disturbs them explains, the figure is their mean,
-// [Mean], and not the least: a writer that flushes at each 64th call costs what it costs on
-// the whole. Where the mean is known to no better than a quarter the least stands, is
-// suspect, and says so; the mean is in [Result.Mean]. Where a few long samples may come from slow calls
-// or from rare disturbances, the interval of the least reaches up to what both allow. Some samples have many calls, so that slow
-// ones which are rare are among them. Slow calls that are rarer than 1 in a third of those that
-// were timed may not be: [Result.Caveats] says how many that are. The first trials are spread over
-// [Plan.Span], a second by default, so that a cost that changes in phases shows; the caveats say for
-// how long the subject was watched. A cost that changes for good in the course of the samples makes the figure
-// suspect, if either side of the change has a thirty-second of them. So does a mean that is another in short samples
-// than in long ones, as that of a cache which expires after some time. What the garbage collector
-// takes for what a call allocates is not in the figure, which is suspect where that can matter.
+// If calls differ by more than disturbances explain, the figure is their mean, [Mean], and not the least: a
+// writer that flushes at each 64th call costs what it costs on the whole. If the mean is known no better than
+// to a quarter, the figure remains the least and is suspect; the mean is in [Result.Mean]. If a few long
+// samples may come from slow calls or from rare disturbances, the interval of the least reaches up to what both
+// allow. Some samples have many calls, to catch rare slow ones. Slow calls that are rarer than 1 in a third of
+// the timed calls may be missed; [Result.Caveats] gives this number. The first trials are spread over
+// [Plan.Span], a second by default, so that a cost that changes in phases shows; the caveats tell how long the
+// subject was watched. If the cost changes for good during the measurement, and at least a thirty-second of the
+// samples lie on either side of the change, the figure is suspect. So is a mean that differs between short and
+// long samples, as that of a cache which expires after some time. The garbage collector's time for what a call
+// allocates is not in the figure, which is suspect if that can matter.
 //
-// Times are those at the rate that the core had most of the time, which the result
-// names; how far the rate wandered is in their intervals. Cycles, and ratios of subjects
-// that were measured in turn, hold for any.
+// Times are those at the rate that the core had most of the time, which the result names; their intervals hold
+// how far the rate wandered. Cycles, and ratios of subjects that were measured in turn, hold for any rate.
 //
 // [Measure] is the plain way:
 //
 //	r, err := kbest.Measure(func() { kbest.Keep(sum(data)) })
 //
-// [Keep] takes a result that nobody needs, as the compiler may leave out work whose result
-// is not used. [Before] prepares each call, untimed, where the work needs its input anew, and
-// [WithPlan] asks for more precision, or allows more time, than [DefaultPlan]:
+// [Keep] takes a result that nobody needs, as the compiler may leave out work whose result is not used.
+// [Before] prepares each call, untimed, if the work needs its input anew, and [WithPlan] asks for more
+// precision, or allows more time, than [DefaultPlan]:
 //
 //	plan := kbest.DefaultPlan
 //	plan.MaxTime = 5 * time.Second
 //	r, err := kbest.Measure(func() { slices.Sort(work) },
 //		kbest.Before(func() { copy(work, unsorted) }), kbest.WithPlan(plan))
 //
-// [Subject.Setup] prepares many calls at once, untimed, so that work far shorter than its set-up is
-// timed in batches, and [Prepared] gives each call an input of its own. [Station.Calls] says how single
-// calls are distributed.
+// [Subject.Setup] prepares many calls at once, untimed, so that work far shorter than its set-up is timed in
+// batches. [Prepared] gives each call an input of its own. [Station.Calls] returns the distribution of single
+// calls.
 //
-// A [Station] with [Station.Measure] measures several subjects in turn, so that drift hits
-// all alike, and [Compare] says which is faster.
+// A [Station] with [Station.Measure] measures several subjects in turn, so that drift hits all alike, and
+// [Compare] says which is faster.
 package kbest
 
 import "math"

@@ -6,17 +6,17 @@ import (
 	"chronoscope/stats"
 )
 
-// emptyBelowNs is what a call of a function that does nothing never takes.
+// emptyBelowNs is more than a call of a function that does nothing takes, in nanoseconds.
 const emptyBelowNs = 10
 
-// leastWork is how many cycles of work can be told from the call around it, whose
-// own time depends on where the linker put the code.
+// leastWork is the smallest number of cycles of work that can be told from the cost of a call. That cost
+// depends on where the linker put the code.
 const leastWork = 2
 
-// empty does nothing, unknown to the compiler where it is called.
+// empty does nothing. It is a variable, so that the compiler does not know this where it is called.
 var empty = func() {}
 
-// calls is a subject's Run that calls f.
+// calls returns a [Subject.Run] that calls f.
 func calls(f func()) func(n int) {
 	return func(n int) {
 		for range n {
@@ -25,8 +25,8 @@ func calls(f func()) func(n int) {
 	}
 }
 
-// judgeCall holds a short call beside one of a function that does nothing: a call is
-// made even where nothing is left of the work.
+// judgeCall compares a short call with one of a function that does nothing: the call remains even if the
+// compiler removed all of the work.
 func (s *Station) judgeCall(ctx context.Context, plan Plan, r *Result) {
 	if !(r.Estimate.Value < emptyBelowNs) {
 		return
@@ -41,7 +41,7 @@ func (s *Station) judgeCall(ctx context.Context, plan Plan, r *Result) {
 	}
 }
 
-// cycleNs is a cycle of the core; 0 where its rate is not known.
+// cycleNs returns the length of a cycle of the core in nanoseconds; 0 if the rate is unknown.
 func (r *Result) cycleNs() float64 {
 	if !usable(r.CoreHz) {
 		return 0

@@ -9,37 +9,35 @@ import (
 	"chronoscope/stats"
 )
 
-// The statistics that a value can be.
+// The statistics that an estimate can be.
 const (
-	// MinK is the mean of the K least samples: the source's scheme.
+	// MinK is the mean of the K least samples: Bryant's scheme.
 	MinK = "min-k"
-	// Typical is the mean of the lower half of the samples, less the mean disturbance: where
-	// there are so few long samples that this is known better than what the least lost.
+	// Typical is the mean of the samples from the 10th to the 60th percentile, less what disturbances add to
+	// it. It is used if this is known better than what the K least lost, as with few long samples.
 	Typical = "typical"
 )
 
 // inference turns the accepted samples of a subject into an estimate.
 //
-// What a statistic of the samples (the mean of the K least, or of the lower half)
-// exceeds the undisturbed time by is a random variable, whose distribution follows
-// from the model of the disturbances, from the clock's rounding and from the
-// number of samples. It is drawn many times, each time in another scenario that the
-// looks allow; what is left when it is taken off the observed statistic is the
-// distribution of the time sought (a bootstrap: Efron and Tibshirani, An Introduction to the
-// Bootstrap, section 6.5). Short and long samples need no different rules: of short ones the
-// least have no excess in any scenario.
+// The statistic of the samples ([MinK] or [Typical]) exceeds the undisturbed time by a random excess. Its
+// distribution follows from the model of the disturbances, from the clock's rounding and from the number of
+// samples. The excess is drawn many times, each time in another scenario that the looks allow. The observed
+// statistic less the draws is the distribution of the time sought (a bootstrap: Efron and Tibshirani, An
+// Introduction to the Bootstrap, section 6.5). Short and long samples need no different rules: the least of
+// short samples have no excess in any scenario.
 type inference struct {
 	used      []*Sample
 	n         int // calls in each
 	model     disturbances
-	accuracy  float64 // of the clock, ns
+	accuracy  float64 // of the clock, in nanoseconds
 	overhead  overhead
 	k         int
 	statistic string
 	speed     coreSpeed
 	scaling   scaling
-	runNs     []float64 // of the samples that are used, at the reference rate
-	from, to  int       // ranks of the samples that the statistic is the mean of
+	runNs     []float64 // of the used samples, at the reference rate
+	from, to  int       // the statistic is the mean of runNs[from:to]
 	drawn     draws
 	rng       *rand.Rand
 }
@@ -47,10 +45,10 @@ type inference struct {
 // scenarios is the number of Monte Carlo draws for an interval.
 const scenarios = 200
 
-// newInference chooses the samples and the statistic. Where most samples lost their CPU, those that kept
-// it may all hold an interruption that some of the others escaped. The others are taken, too, if their
-// excess is known better so; CPU time that the kernel tells wrongly would contradict the ones that kept
-// their CPU.
+// newInference chooses the samples and the statistic. Usually it takes the samples that kept their CPU. If
+// these are fewer than half, all of them may hold an interruption that some of the others escaped. Then it
+// takes all samples, if the excess is known better with them and the estimate agrees with that of the samples
+// that kept their CPU. It would not agree if the kernel's CPU time were wrong.
 func newInference(accepted []*Sample, model disturbances, accuracy float64, o overhead, speed coreSpeed, k int, rng *rand.Rand) inference {
 	v := inference{model: model, accuracy: accuracy, overhead: o, speed: speed, k: k, rng: rng}
 	kept := calm(accepted, k)
@@ -63,8 +61,8 @@ func newInference(accepted []*Sample, model disturbances, accuracy float64, o ov
 	return least
 }
 
-// over is the inference from these samples. The least of samples that lost their CPU are taken only where
-// others bear them out.
+// over returns the inference from the given samples. If the least sample lost its CPU, the K least are the
+// statistic only if borneOut: an estimate from other samples is there to confirm it.
 func (v inference) over(samples []*Sample, borneOut bool) inference {
 	v.used = samples
 	v.n = v.used[0].N
@@ -90,11 +88,12 @@ func (v inference) over(samples []*Sample, borneOut bool) inference {
 	return v
 }
 
-// leastWidth is how far apart the K least may be, as a share, for nothing to be better.
+// leastWidth is a share of a sample. If the excess of the K least is known to within leastWidth, no other
+// statistic is tried.
 const leastWidth = 0.001
 
-// calm are the samples during which the thread kept its CPU, if there are enough of
-// them, and all otherwise.
+// calm returns the samples during which the thread kept its CPU, if there are enough of them, and all
+// otherwise.
 func calm(accepted []*Sample, k int) []*Sample {
 	var calm []*Sample
 	for _, x := range accepted {
@@ -110,7 +109,7 @@ func calm(accepted []*Sample, k int) []*Sample {
 
 func (v inference) typicalRunNs() float64 { return v.runNs[len(v.runNs)*3/10] }
 
-// estimate is the time of one call, in nanoseconds.
+// estimate returns the time of one call, in nanoseconds.
 func (v inference) estimate() stats.Estimate {
 	observed, excess := v.observedNs(), v.drawn.excess
 	e := stats.Estimate{Unit: "ns", Statistic: v.statistic, N: v.to - v.from}
@@ -119,8 +118,7 @@ func (v inference) estimate() stats.Estimate {
 	strange := v.strangeNs(v.drawn.spread)
 	e.Lo, e.Hi = e.Lo-strange, e.Hi+strange
 	if bound := v.boundNs(); bound < e.Value {
-		// The work varies by more than the model does: the K-th least says more than
-		// the mean of all.
+		// The work varies by more than the model does: then the K-th least says more than the statistic.
 		kth := v.kthNs()
 		e.Value = math.Min(bound, kth-stats.Quantile(v.drawn.least, 0.5))
 		e.Lo = math.Min(e.Lo, kth-stats.Quantile(v.drawn.least, 0.99))
@@ -129,17 +127,17 @@ func (v inference) estimate() stats.Estimate {
 		e.Hi = math.Min(e.Hi, bound)
 	}
 	e.Lo = math.Min(e.Lo, e.Value)
-	if v.statistic == MinK { // no number of samples tells one to better than the clock does
+	if v.statistic == MinK { // no number of samples resolves one better than the clock does
 		e.Lo, e.Hi = e.Lo-v.accuracy, e.Hi+v.accuracy
 	}
 	e.Value, e.Lo, e.Hi = math.Max(0, e.Value), math.Max(0, e.Lo), math.Max(0, e.Hi)
 	return e.Scaled(1/float64(v.n), "ns")
 }
 
-// observedNs is the statistic, of whole samples.
+// observedNs returns the statistic, of whole samples.
 func (v inference) observedNs() float64 { return v.mean(func(i int) float64 { return v.runNs[i] }) }
 
-// mean is that of the ranks that the statistic takes.
+// mean returns the mean over the ranks that the statistic uses.
 func (v inference) mean(of func(int) float64) float64 {
 	var sum float64
 	for i := v.from; i < v.to; i++ {
@@ -148,19 +146,19 @@ func (v inference) mean(of func(int) float64) float64 {
 	return sum / float64(v.to-v.from)
 }
 
-// draws are what the model makes of the samples, in many scenarios; each sorted.
+// draws are the values that the model gives in many scenarios, each sorted, in nanoseconds.
 type draws struct {
-	// excess is by how much the statistic exceeds the undisturbed time of the sample, least by
-	// how much the K-th least does, and spread how far apart the ranks of the statistic lie.
+	// excess has the differences of the statistic from the undisturbed time of a sample, least those of the
+	// K-th least sample, and spread the distances between the first and the last rank of the statistic.
 	excess, least, spread []float64
 }
 
-// width is how far the excess of one scenario may lie from that of another.
+// width returns the width of the middle 98 % of the excess.
 func (d draws) width() float64 {
 	return stats.Quantile(d.excess, 0.99) - stats.Quantile(d.excess, 0.01)
 }
 
-// draws takes many scenarios for two statistics of the same samples.
+// draws draws many scenarios for two statistics of the same samples.
 func (v inference) draws(other inference) (own, others draws) {
 	var w scenario
 	drawn := make([]float64, len(v.used))
@@ -187,7 +185,8 @@ func (d *draws) sort() {
 	}
 }
 
-// excessOf draws the excess and the spread of the statistic in a scenario. drawn is room for as many samples as are used.
+// excessOf draws the excess and the spread of the statistic in a scenario. drawn is a buffer with one place for
+// each used sample.
 func (v inference) excessOf(w *scenario, drawn []float64) (excess, spread float64) {
 	run := v.typicalRunNs()
 	place := v.rng.Float64()
@@ -200,16 +199,15 @@ func (v inference) excessOf(w *scenario, drawn []float64) (excess, spread float6
 	return clock + v.mean(func(i int) float64 { return drawn[i] }), drawn[v.to-1] - drawn[v.from]
 }
 
-// rounded is by how much a sample reads longer than its undisturbed time, which
-// ends at some place between two values of the clock, the same for all samples:
-// of readings that are rounded down their difference is rounded up or down.
+// rounded returns by how much a sample reads longer than its undisturbed time. place is where the undisturbed
+// time ends between two values of the clock, from 0 to 1, the same for all samples. Both readings are rounded
+// down, so that their difference is rounded up or down.
 func (v inference) rounded(place, excessNs float64) float64 {
 	return v.accuracy * (math.Floor(v.rng.Float64()+place+excessNs/v.accuracy) - place)
 }
 
-// misscaled draws by what share a sample is off because the core's rate wanders, in one
-// scenario: left is the standard deviation of what scaling leaves of that, exponentOff the error of the
-// exponent.
+// misscaled draws the relative error of a sample in one scenario, because the core's rate wanders. left is the
+// standard deviation of what scaling leaves of the wandering, exponentOff the error of the exponent.
 func (v inference) misscaled(x *Sample, left, exponentOff float64) float64 {
 	if v.scaling.left == 0 {
 		return 0
@@ -225,9 +223,8 @@ func (v inference) jitter() float64 {
 	return v.overhead.jitterNs[v.rng.IntN(len(v.overhead.jitterNs))]
 }
 
-// strangeNs is the uncertainty that comes from samples that differ by more than
-// the model explains: the work itself varies, or something disturbs it that was
-// not seen beforehand.
+// strangeNs returns the uncertainty from samples that differ by more than the model explains: the work itself
+// varies, or a disturbance was not seen by the looks.
 func (v inference) strangeNs(spread []float64) float64 {
 	observed := v.runNs[v.to-1] - v.runNs[v.from]
 	unexplained := math.Max(0, observed-stats.Quantile(spread, 0.9))
@@ -237,12 +234,11 @@ func (v inference) strangeNs(spread []float64) float64 {
 	return 1.5 * unexplained / math.Sqrt(float64(v.to-v.from))
 }
 
-// kthNs is the K-th least sample.
+// kthNs returns the K-th least sample.
 func (v inference) kthNs() float64 { return v.runNs[min(v.k, len(v.runNs))-1] }
 
-// boundNs is what the time can't exceed: disturbances only ever add. It rests on
-// the K-th least sample instead of the least, so that a single wrong correction
-// can't set it.
+// boundNs returns an upper bound of the time, since disturbances only ever add. It rests on the K-th least
+// sample instead of the least, so that a single wrong correction can't set it.
 func (v inference) boundNs() float64 {
 	bound := v.kthNs() - stats.Quantile(v.drawn.least, 0.01) + v.accuracy + 2*v.overhead.clockSE
 	return bound * (1 + 3*v.scaling.left + 2*v.speed.standardError)

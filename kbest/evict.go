@@ -6,39 +6,35 @@ import (
 	"chronoscope/machine"
 )
 
-// Evictor clears the caches of the CPU that it is used on, so that a subject finds
-// cold what it finds in a program that touches it rarely (Bryant 2003, section
-// 9.4.2, clear_cache). The source swept 512 KB; here the memory swept is twice as
-// large as all caches of this machine together, in large pages where the system
-// grants them.
+// Evictor clears the caches of the CPU that it is used on. So a subject finds the caches as cold as in a
+// program that runs it rarely (Bryant 2003, section 9.4.2, clear_cache). Bryant swept 512 KB. Here a sweep
+// covers twice as much memory as all caches of this machine together hold, in large pages if the system grants
+// them.
 //
-// A sweep clears data, and code as far as it lies in caches that hold both; code in
-// the first cache stays, and so do the translations and branches that a processor
-// has learnt. [Evictor.Check] says whether it works here: a cache's size may be
-// another than the system says, above all on a virtual machine.
+// A sweep clears data from all caches, and code from caches that hold both data and code. Code in the first
+// cache stays, and so do address translations and predicted branches. [Evictor.Check] says whether it works
+// here: a cache may have another size than the system says, above all on a virtual machine.
 type Evictor struct {
 	memory   []byte
 	release  func() error
 	codeFrom uintptr
 	codeTo   uintptr
-	// Caches are the caches whose sizes it uses, the nearest first; empty if the system does not
-	// tell.
+	// Caches has the caches whose sizes it uses, the nearest first; empty if the system does not tell.
 	Caches []machine.Cache
 }
 
 const (
 	cacheLine = 64
-	// sweptCaches is how much is swept for each byte of cache: a sweep as large as
-	// the caches leaves some lines, as none replaces strictly by age.
+	// sweptCaches is the number of bytes swept for each byte of cache. A sweep as large as the caches leaves
+	// some lines, since no cache replaces strictly by age.
 	sweptCaches = 2
-	// unknownCaches are as large as a server's, in bytes.
+	// unknownCaches is the assumed size of caches whose size is unknown, in bytes: as large as a server's.
 	unknownCaches = 64 << 20
 	mostSwept     = 1 << 30
 )
 
-// NewEvictor takes memory for sweeping the caches of CPU 0, as found in /sys below
-// root, os.DirFS("/"). Where they can't be found it goes by 64 MB. The error says
-// that there is no memory. Close gives it back.
+// NewEvictor takes memory for sweeping the caches of CPU 0, as found in /sys below root, os.DirFS("/"). If they
+// can't be found, it assumes 64 MB. It returns an error if there is no memory. Close gives the memory back.
 func NewEvictor(root fs.FS) (*Evictor, error) {
 	e := &Evictor{}
 	e.Caches, _ = machine.ReadDataCaches(root, 0)
@@ -63,13 +59,13 @@ func sweptBytes(caches []machine.Cache) int {
 	return min(sweptCaches*sum, mostSwept)
 }
 
-// Bytes is how much a sweep touches.
+// Bytes returns the number of bytes that a sweep touches.
 func (e *Evictor) Bytes() int { return len(e.memory) }
 
 // Evict clears the data caches. It takes some milliseconds for each 32 MB of cache.
 //
-// Lines are written and then read back, as in the source, so that they take up
-// room whatever the caches do with writes.
+// Lines are written and then read back, as Bryant does, so that they take up room whatever the caches do with
+// writes.
 func (e *Evictor) Evict() {
 	for i := 0; i < len(e.memory); i += cacheLine {
 		e.memory[i]++
@@ -81,9 +77,8 @@ func (e *Evictor) Evict() {
 	Keep(sum)
 }
 
-// EvictCode drops the machine code of this whole program from the caches, that of
-// the measurement included. The error says where that can't be done. Code of the
-// kernel and of libraries outside of Go stays.
+// EvictCode drops the machine code of this whole program from the caches, including that of the measurement. It
+// returns an error if that can't be done. Code of the kernel and of libraries outside of Go stays.
 func (e *Evictor) EvictCode() error { return flush(e.codeFrom, e.codeTo-e.codeFrom) }
 
 // Close gives the memory back.
@@ -96,11 +91,10 @@ func (e *Evictor) Close() error {
 	return release()
 }
 
-// Cold clears the data caches before each trial, which then is one call.
+// Cold clears the data caches before each trial. Each trial is then one call.
 func Cold(e *Evictor) Option { return Before(e.Evict) }
 
-// ColdCode drops the program's code from the caches before each trial, which then
-// is one call. The code of the measurement itself is warm again by then, as it times
-// the core in between. Where code can't be dropped nothing happens: ask
-// [Evictor.EvictCode] first.
+// ColdCode drops the program's code from the caches before each trial. Each trial is then one call. The code of
+// the measurement itself is warm again by then, as it times the core in between. If code can't be dropped,
+// nothing happens: ask [Evictor.EvictCode] first.
 func ColdCode(e *Evictor) Option { return Before(func() { _ = e.EvictCode() }) }

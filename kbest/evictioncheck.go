@@ -9,41 +9,40 @@ import (
 	"chronoscope/stats"
 )
 
-// EvictionCheck says whether a sweep really clears the caches, by experiment: a
-// small set of lines is walked in random order, each load giving the address of the
-// next, when it is warm, after a sweep, and after its lines were flushed one by one,
-// which is certain to leave them in memory only. Times are nanoseconds a load.
+// EvictionCheck says whether a sweep really clears the caches, by experiment. A small set of lines is walked in
+// random order, each load giving the address of the next: when the lines are warm, after a sweep, and after
+// they were flushed one by one, which certainly leaves them in memory only. Times are nanoseconds a load.
 type EvictionCheck struct {
 	Warm, Swept stats.Estimate
-	// Flushed is NaN where lines can't be flushed.
+	// Flushed is NaN if lines can't be flushed.
 	Flushed stats.Estimate
-	// Memory is a load from anywhere in the memory that sweeps, in random order: at
-	// least half of it can't be in any cache, if they are as large as they say. Large
-	// pages or not, its addresses take longer to translate than those of a small set.
+	// Memory is the time of a load from anywhere in the swept memory, in random order. At least half of these
+	// loads can't be in any cache, if the caches are as large as the system says. Large pages or not, its
+	// addresses take longer to translate than those of a small set.
 	Memory stats.Estimate
 	// SweepNs is the time of a sweep.
 	SweepNs stats.Estimate
-	// Works says that lines come from memory after a sweep.
+	// Works says whether lines come from memory after a sweep.
 	Works bool
 	stats.Judgement
 }
 
-// The probe is spread over all sets of a first cache, and fits into it; no two of
-// its lines are neighbours, which some processors fetch in pairs.
+// The probe is the set of lines that are walked. It is spread over all sets of a first cache, and fits into it.
+// No two of its lines are neighbours, which some processors fetch in pairs.
 const (
 	probeLines   = 96
 	probeStride  = 5 * cacheLine
 	memoryLoads  = 4096
 	checkRounds  = 25
 	fewestRounds = 6
-	// enough of the loads come from memory.
+	// A sweep works if a load after it takes at least this share of the time of a load from memory.
 	enough = 0.5
-	// plainly slower than a warm load is a load from memory, on any machine.
+	// A load from memory takes at least plainly times as long as a warm load, on any machine.
 	plainly = 5
 )
 
-// Check makes the experiment, in a second at most. The error is ctx's, or says that
-// there is no clock; what was measured so far is in the result all the same.
+// Check makes the experiment, in about a second at most. The error is ctx's, or says that there is no clock.
+// The result is there all the same, with what was measured so far.
 func (e *Evictor) Check(ctx context.Context) (*EvictionCheck, error) {
 	c := &EvictionCheck{Judgement: stats.NewJudgement()}
 	r, err := rated(ctx)
@@ -96,7 +95,7 @@ func (x *walks) perLoad() float64 {
 	return x.clock.Ns(x.clock.End()-start) / probeLines
 }
 
-// conclude judges what was seen.
+// conclude judges the samples.
 func (c *EvictionCheck) conclude(x walks) {
 	c.Warm, c.Swept, c.Flushed = medianOf(x.warm), medianOf(x.swept), medianOf(x.flushed)
 	c.Memory, c.SweepNs = medianOf(x.memory), medianOf(x.sweep)
@@ -116,16 +115,16 @@ func (c *EvictionCheck) conclude(x walks) {
 	}
 }
 
-// medianOf is the median of nanoseconds.
+// medianOf returns the median of times in nanoseconds.
 func medianOf(ns []float64) stats.Estimate { return stats.MedianInterval(ns, "ns") }
 
-// ring is memory that is walked along one ring through lines of it.
+// ring is memory whose lines are walked in a closed ring.
 type ring struct {
 	next  []int32
 	steps int
 }
 
-// newRing links the given number of lines, a stride apart, to one ring in random order.
+// newRing links the given number of lines, a stride apart, to a ring in random order.
 func newRing(lines, stride int, rng *rand.Rand) ring {
 	r := ring{next: make([]int32, lines*stride/4), steps: lines}
 	order := rng.Perm(lines)
@@ -135,8 +134,7 @@ func newRing(lines, stride int, rng *rand.Rand) ring {
 	return r
 }
 
-// walk takes each line once. It is never inlined, so that its loads can't be left
-// out.
+// walk loads each line once. It is never inlined, so that the compiler can't leave its loads out.
 //
 //go:noinline
 func (r ring) walk() (at int32) {
@@ -146,7 +144,7 @@ func (r ring) walk() (at int32) {
 	return at
 }
 
-// newSteps are random lines, by how far each is from the one before.
+// newSteps returns random numbers of lines.
 func newSteps(lines int, rng *rand.Rand) []int32 {
 	steps := make([]int32, memoryLoads)
 	for i := range steps {
@@ -155,8 +153,8 @@ func newSteps(lines int, rng *rand.Rand) []int32 {
 	return steps
 }
 
-// load reads lines of the swept memory, each when the one before has come: its value
-// is part of the next address, and never changes it.
+// load reads lines of the swept memory. Each load waits for the one before, whose value is part of its address
+// but never changes it.
 //
 //go:noinline
 func (e *Evictor) load(lines []int32) byte {
@@ -167,5 +165,5 @@ func (e *Evictor) load(lines []int32) byte {
 	return value
 }
 
-// nothing is a variable, so that neither compiler nor processor can know.
+// nothing is 0. It is a variable, so that neither compiler nor processor can know that.
 var nothing byte

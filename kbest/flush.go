@@ -9,22 +9,20 @@ import (
 	"chronoscope/machine"
 )
 
-// Flush writes the cache lines of data back to memory and drops them from every
-// cache of the machine, in any core. Give it to [Before], for a subject whose input
-// is known: it is exact, and much quicker than an [Evictor].
+// Flush writes the cache lines of data back to memory and drops them from every cache of the machine, for all
+// cores. Give it to [Before] if the subject's input is known: it is exact, and much quicker than an [Evictor].
 //
-// The error, a *machine.UnsupportedError, says that this processor has no
-// instruction for it that a program may use.
+// It returns a *machine.UnsupportedError if this processor has no instruction for it that a program may use.
 func Flush[T any](data []T) error {
 	return flush(uintptr(unsafe.Pointer(unsafe.SliceData(data))), uintptr(len(data))*unsafe.Sizeof(*new(T)))
 }
 
-// FlushCode drops the machine code of Go functions from every cache, instruction
-// caches included. It is the code of these functions, with all that is inlined into
-// them; not of what they call. What the processor learnt of their branches stays.
+// FlushCode drops the machine code of Go functions from every cache, instruction caches included. It drops the
+// code of these functions with all that is inlined into them, but not the code that they call. What the
+// processor learnt of their branches stays.
 //
-// On arm64 it drops code from data and unified caches only: user programs have no
-// way to drop it from all others.
+// On arm64 it drops code from data and unified caches only: user programs have no way to drop it from the
+// others.
 func FlushCode(functions ...any) error {
 	for _, f := range functions {
 		v := reflect.ValueOf(f)
@@ -51,8 +49,8 @@ func flush(from, bytes uintptr) error {
 	return nil
 }
 
-// Limits and steps of the search for the ends of code, in bytes: of one function,
-// of all, and the least distance of two functions.
+// Limits and steps of the search for the ends of code, in bytes: mostFunction for one function, mostText for
+// all code, and leastAligned for the least distance between two functions.
 const (
 	mostFunction = 1 << 24
 	mostText     = 1 << 30
@@ -60,8 +58,8 @@ const (
 	leastAligned = 16
 )
 
-// codeOf is where the code of the function at entry lies. Its end is where the
-// runtime knows another function.
+// codeOf returns where the code of the function at entry lies. It ends where the runtime knows another
+// function.
 func codeOf(entry uintptr) (from, to uintptr) {
 	same := func(pc uintptr) bool {
 		f := runtime.FuncForPC(pc)
@@ -70,8 +68,8 @@ func codeOf(entry uintptr) (from, to uintptr) {
 	return entry, lastWhere(same, entry, leastAligned, mostFunction)
 }
 
-// allCode is where all Go code of this program lies, from what the runtime knows
-// to be some function's.
+// allCode returns where all Go code of this program lies: the pages around this function that the runtime knows
+// to belong to functions.
 func allCode() (from, to uintptr) {
 	known := func(pc uintptr) bool { return runtime.FuncForPC(pc) != nil }
 	here := reflect.ValueOf(allCode).Pointer() &^ (page - 1)
@@ -82,8 +80,8 @@ func allCode() (from, to uintptr) {
 	return from, lastWhere(known, here, page, mostText)
 }
 
-// lastWhere is the first address from start on, in steps, where a condition no
-// longer holds, or as far as the limit.
+// lastWhere returns the first address after start, in steps, for which a condition no longer holds, or the
+// first beyond the limit.
 func lastWhere(holds func(uintptr) bool, start, step, limit uintptr) uintptr {
 	at := start + step
 	for holds(at) && at-start < limit {

@@ -2,15 +2,13 @@
 
 package kbest
 
-// canFlush says that programs may flush cache lines. Every amd64 processor has
-// CLFLUSH, which needs no privilege (AMD64 manual, volume 3, CLFLUSH). On arm64 it
-// is for the system to allow DC CIVAC, and Linux does (Documentation/arch/arm64,
-// SCTLR_EL1.UCI; where a processor's erratum forbids it, the kernel does it on the
+// canFlush says whether programs may flush cache lines. Every amd64 processor has CLFLUSH, which needs no
+// privilege (AMD64 manual, volume 3, CLFLUSH). On arm64 the system may allow DC CIVAC, and Linux does
+// (Documentation/arch/arm64, SCTLR_EL1.UCI; if a processor's erratum forbids it, the kernel does it on the
 // program's behalf).
 const canFlush = true
 
-// flushLines drops the lines of the given bytes from all caches, and returns when it
-// is done.
+// flushLines drops the lines of the given bytes from all caches, and returns when this is done.
 //
 //go:noescape
 func flushLines(from, bytes uintptr)

@@ -15,23 +15,22 @@ import (
 	"chronoscope/process"
 )
 
-// Setting is what the caller knows about the place of measurement. The zero value knows nothing.
+// Setting is what the caller knows about the place of measurement. The zero value says nothing.
 type Setting struct {
-	// Clock to measure with; where it holds none, a counter is calibrated.
+	// Clock to measure with; if it holds none, a counter is calibrated.
 	Clock clock.Rated
 }
 
-// calibration is how long a counter is calibrated.
+// calibration is the time for which a counter is calibrated.
 const calibration = 5 * time.Millisecond
 
-// corrections are those that a test switches off, to see what they are for.
+// corrections says which corrections a test has switched off, to see their effect.
 type corrections struct{ switches, surveys bool }
 
-// Here is the station of the calling goroutine: it locks it to its thread, opens
-// what the kernel counts of that, calibrates a counter where none is given, and
-// keeps the garbage collector from running within a trial, until release is called
-// on the same goroutine: defer it, so that it is also called when a subject panics.
-// What can't be had is left out of the station. It takes some 30 ms.
+// Here returns the station of the calling goroutine. It locks the goroutine to its thread, opens the kernel's
+// counts of that thread, calibrates a counter if none is given, and keeps the garbage collector from running
+// within a trial. This lasts until release is called on the same goroutine: defer it, so that it is also called
+// if a subject panics. What this machine does not offer is left out of the station. Here takes some 30 ms.
 func Here(ctx context.Context, setting Setting) (station *Station, release func(), err error) {
 	var undo []func()
 	release = func() {
@@ -68,8 +67,8 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 	return s, release, nil
 }
 
-// watchNeighbours opens what the kernel tells of other processes; nil where it tells nothing. Where
-// some of them came and went unseen, /proc/stat tells of all, in steps of 10 ms.
+// watchNeighbours opens what the kernel tells of other processes; nil if it tells nothing. If some of them came
+// and went unseen, /proc/stat gives the CPU time of all, in steps of 10 ms.
 func (s *Station) watchNeighbours() func() Neighbours {
 	others, err := process.OpenOthers()
 	if err != nil || s.Use == nil {
@@ -81,7 +80,7 @@ func (s *Station) watchNeighbours() func() Neighbours {
 	if len(here) != 1 {
 		here = nil
 	}
-	elsewhere := math.Max(1, float64(runtime.NumCPU()-1)) // one also where this process may use no more
+	elsewhere := math.Max(1, float64(runtime.NumCPU()-1)) // at least one: other CPUs may exist that this process may not use
 	return func() (n Neighbours) {
 		use, thread := others.Look(0, here), s.look().CPUNs
 		now, err := machine.ReadCPUTimes(os.DirFS("/"), machine.AllCPUs)
@@ -97,7 +96,7 @@ func (s *Station) watchNeighbours() func() Neighbours {
 	}
 }
 
-// pause waits for that long, or until ctx ends.
+// pause waits for the given time, or until ctx ends.
 func pause(ctx context.Context, length time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -105,7 +104,7 @@ func pause(ctx context.Context, length time.Duration) {
 	}
 }
 
-// rated opens the best clock that is there, and measures what its readings cost.
+// rated opens the best available clock, and measures the cost of its readings.
 func rated(ctx context.Context) (clock.Rated, error) {
 	c, err := env.Open(ctx, calibration, env.Clocks()...)
 	if err != nil {
@@ -117,7 +116,7 @@ func rated(ctx context.Context) (clock.Rated, error) {
 	return c, err
 }
 
-// askForTurns finds out whether this thread may ask for long time slices.
+// askForTurns finds out whether this thread may ask for long time slices. If so, it sets the station's Turns.
 func (s *Station) askForTurns() (restore func()) {
 	usual, err := machine.AskForTurns(machine.LongTurns)
 	if err != nil {
@@ -139,13 +138,12 @@ func (s *Station) askForTurns() (restore func()) {
 	return restore
 }
 
-// mostGarbage is how much may be left lying before it is collected between two
-// trials; several times as much ends in a collection within one, which is then
-// rejected.
+// mostGarbage is the number of bytes of garbage above which the collector runs between two trials. With several
+// times as much it would run within a trial, which is then rejected.
 const mostGarbage = 128 << 20
 
-// holdCollector lets the garbage collector run between trials only, as long as a
-// trial does not allocate more than the machine may have.
+// holdCollector lets the garbage collector run between trials only, unless a trial allocates more than the
+// machine may have.
 func (s *Station) holdCollector() (restore func()) {
 	counted := func(name string) func() int64 {
 		sample := []metrics.Sample{{Name: name}}

@@ -9,23 +9,23 @@ import (
 	"chronoscope/stats"
 )
 
-// Limits of what is trusted.
+// Limits for the verdict.
 const (
-	leastCycles   = 0.2  // a call takes at least, on any core
-	leastNs       = 0.05 // the same where the core's rate is not known
-	leastGrowth   = 1.5  // of the time of twice the calls
-	fewChanges    = 0.1  // of the core's speed in a sample
+	leastCycles   = 0.2  // the least time of a call, in cycles, on any core
+	leastNs       = 0.05 // the same in nanoseconds, if the core's rate is unknown
+	leastGrowth   = 1.5  // twice the calls take at least this many times as long
+	fewChanges    = 0.1  // changes of the core's speed in a sample: up to here trusted
 	manyChanges   = 0.7
-	unseenLongNs  = 1e6 // a sample beyond which preemption has to be seen
+	unseenLongNs  = 1e6 // the length of a sample beyond which preemption has to be seen
 	rejectedShare = 0.5
-	leastDrift    = 0.01 // between the earlier and the later samples
-	driftErrors   = 5    // standard deviations of U
-	fewestOfPhase = 4    // samples tell a phase
+	leastDrift    = 0.01 // the least difference between earlier and later samples that counts, as a share
+	driftErrors   = 5    // standard deviations of U beyond which drift is no chance
+	fewestOfPhase = 4    // the smallest number of samples that tells a phase
 	leastPhase    = 1. / 32
-	sleepsShare   = 0.02 // of the CPU time that the thread gave up; the Go scheduler takes 0.3 %
+	sleepsShare   = 0.02 // the share of its CPU time that a thread may give up; the Go scheduler takes 0.3 %
 )
 
-// judge says how far the result can be trusted.
+// judge sets the result's verdict and its reasons.
 func (c *conclusion) judge() {
 	if math.IsNaN(c.Estimate.Value) {
 		c.Lower(stats.Unusable, "%d of %d samples could be used, %d are needed%s", len(c.full), len(c.Samples), max(fewestSamples, c.m.plan.K), c.mostRejected())
@@ -49,11 +49,10 @@ func (c *conclusion) judge() {
 	}
 }
 
-// ruleOfThree: where none of n calls was slow, the share of slow ones is below 3/n in 95 of
-// 100 cases.
+// ruleOfThree: if none of n calls was slow, the share of slow ones is below 3/n in 95 of 100 cases.
 const ruleOfThree = 3
 
-// tellUnseen says which changes the samples can't show: in long phases, and of rare calls.
+// tellUnseen adds caveats about what the samples can't show: changes in long phases, and rare slow calls.
 func (c *conclusion) tellUnseen() {
 	for i := range c.Samples {
 		c.Timed += c.Samples[i].N
@@ -66,7 +65,7 @@ func (c *conclusion) tellUnseen() {
 	}
 }
 
-// judgeWork looks for work that is not there.
+// judgeWork lowers the verdict if the compiler seems to have removed the work.
 func (c *conclusion) judgeWork() {
 	if c.Cycles.Hi < leastCycles || math.IsNaN(c.Cycles.Hi) && c.Estimate.Hi < leastNs {
 		c.Lower(stats.Suspect, "a call takes %.2g ns, less than a fifth of a cycle: the work seems to have been optimised away; give its result to Keep", c.Estimate.Value)
@@ -79,14 +78,14 @@ func (c *conclusion) judgeWork() {
 	}
 }
 
-// judgeLoop lowers the verdict where the time of the empty loop is missing, and so not subtracted.
+// judgeLoop lowers the verdict if the time of the empty loop is unknown, and so not subtracted.
 func (c *conclusion) judgeLoop() {
 	if _, ok := c.m.loops[c.series]; !ok && c.series.subject.Empty != nil {
 		c.Lower(stats.Suspect, "the empty loop could not be measured: its time is in the figure")
 	}
 }
 
-// judgeSamples says what the samples can't tell.
+// judgeSamples lowers the verdict for what the samples can't tell.
 func (c *conclusion) judgeSamples() {
 	typical := c.full[len(c.full)/2].RunNs
 	if c.blocks {
@@ -102,19 +101,19 @@ func (c *conclusion) judgeSamples() {
 		c.Lower(stats.Suspect, "what interrupts this CPU could not be watched, and samples of %v are long enough for it", time.Duration(typical))
 	}
 	clear := math.Max(leastDrift, 3*c.meanwhile)
-	if c.Mean.Value > 0 { // its width says how the calls differ, in any order
+	if c.Mean.Value > 0 { // the width of the mean's interval shows how calls differ, not how they drift
 		clear = leastDrift
 	}
 	if by := c.drift(); math.Abs(by) > clear {
 		c.Lower(stats.Suspect, "later samples take %+.2g %% more than earlier ones: the work, or what slows it, changes as time goes by", 100*by)
 	}
-	rejected := len(c.Samples) - len(c.full) - len(c.half) - len(c.surveys) - c.Rejected[Shared] // those say nothing of the others
+	rejected := len(c.Samples) - len(c.full) - len(c.half) - len(c.surveys) - c.Rejected[Shared] // samples on a shared core say nothing about the others
 	if float64(rejected) > rejectedShare*float64(len(c.Samples)) {
 		c.Lower(stats.Suspect, "%d of %d samples were rejected%s", rejected, len(c.Samples), c.mostRejected())
 	}
 }
 
-// sleptShare is how long the thread gave up its CPU, as a share of the time that it ran.
+// sleptShare returns how long the thread gave up its CPU, as a share of the time that it ran.
 func (c *conclusion) sleptShare() float64 {
 	s := screen{overhead: c.m.overhead}
 	var sleptNs, ranNs float64
@@ -131,11 +130,12 @@ func (c *conclusion) sleptShare() float64 {
 	return sleptNs / ranNs
 }
 
-// drift is by what share samples take longer from some moment on than before it, 0 where that may be chance: nearly all
-// of one side have to lie above nearly all of the other (Mann and Whitney's U, beyond driftErrors standard deviations, or
-// as many as so few samples can reach). Of all moments that leave enough samples on either side, the one with the clearest
-// change counts (Pettitt, "A Non-Parametric Approach to the Change-Point Problem", Applied Statistics 28, 1979). Where
-// the mean is the estimate, its interval holds what phases make of it, so that only the middle counts.
+// drift returns by what share samples take longer after some moment than before it, 0 if that may be chance.
+// Nearly all of one side have to lie above nearly all of the other: Mann and Whitney's U is beyond driftErrors
+// standard deviations, or nearly at the extreme that so few samples can reach. Of all moments that leave enough
+// samples on either side, the one with the clearest change counts (Pettitt, "A Non-Parametric Approach to the
+// Change-Point Problem", Applied Statistics 28, 1979). If the mean is the estimate, its interval holds what
+// phases make of it, so that only the middle moment counts.
 func (c *conclusion) drift() float64 {
 	n := len(c.full)
 	fewest := max(fewestOfPhase, int(leastPhase*float64(n)))
@@ -168,7 +168,7 @@ func (c *conclusion) drift() float64 {
 	return stats.Median(runs[at:])/stats.Median(runs[:at]) - 1
 }
 
-// midranks are the places of values in their order, from 1 on; equal ones share the middle of theirs.
+// midranks returns the ranks of values, from 1 on. Equal values share the middle of their ranks.
 func midranks(values []float64) (ranks []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	for _, v := range values {
@@ -179,7 +179,7 @@ func midranks(values []float64) (ranks []float64) {
 	return ranks
 }
 
-// mostRejected names the reason for which most samples were rejected.
+// mostRejected names the reason for which most samples were rejected, for a message; "" if none was.
 func (c *conclusion) mostRejected() string {
 	most, name := 0, Reason("")
 	for reason, n := range c.Rejected {
@@ -193,8 +193,7 @@ func (c *conclusion) mostRejected() string {
 	return ", most because of " + string(name)
 }
 
-// judgeSpeed says whether the core may have changed its speed, and changed back,
-// within a sample.
+// judgeSpeed lowers the verdict if the core may have changed its speed, and changed it back, within a sample.
 func (c *conclusion) judgeSpeed() {
 	var ranNs float64
 	for _, x := range c.Samples {

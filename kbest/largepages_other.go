@@ -2,7 +2,7 @@
 
 package kbest
 
-// largePages is memory of whatever pages the system gives.
+// largePages returns memory in whatever pages the system gives.
 func largePages(bytes int) (memory []byte, release func() error, err error) {
 	return make([]byte, bytes), func() error { return nil }, nil
 }

@@ -8,16 +8,17 @@ import (
 	"chronoscope/stats"
 )
 
-// look is what a stretch of short chains between the samples saw the CPU lose.
+// look is what the CPU lost during one stretch of short chains between the samples. All times are in
+// nanoseconds.
 type look struct {
-	// ranNs is the length of the stretch without what was lost.
+	// ranNs is the length of the stretch without the losses.
 	ranNs float64
-	// atNs are where in ranNs something was lost, in order, and lostNs how much up to and
-	// with each of these.
+	// atNs has the moments of the losses, in order, counted in ranNs. lostNs has the sum of the losses up to
+	// and including each of these.
 	atNs, lostNs []float64
 }
 
-// add appends what was lost after the given running time more.
+// add appends a running time, and what was lost at its end.
 func (l *look) add(ranNs, lostNs float64) {
 	l.ranNs += ranNs
 	if lostNs > 0 {
@@ -25,10 +26,10 @@ func (l *look) add(ranNs, lostNs float64) {
 	}
 }
 
-// total is all that was lost.
+// total returns the sum of all losses.
 func (l *look) total() float64 { return l.before(len(l.lostNs)) }
 
-// before is what the first n losses took.
+// before returns the sum of the first n losses.
 func (l *look) before(n int) float64 {
 	if n == 0 {
 		return 0
@@ -36,38 +37,38 @@ func (l *look) before(n int) float64 {
 	return l.lostNs[n-1]
 }
 
-// between returns how much time was lost between two moments.
+// between returns how much time was lost between two moments, which are counted in ranNs.
 func (l *look) between(from, to float64) float64 {
 	first, _ := slices.BinarySearch(l.atNs, from)
 	last, _ := slices.BinarySearch(l.atNs, to)
 	return l.before(last) - l.before(first)
 }
 
-// looks are the looks of a measurement, the first before the samples and the others between
-// them: what a CPU loses changes from second to second.
+// looks are the looks of a measurement, one before the samples and the others between them, since what a CPU
+// loses changes from second to second.
 type looks struct {
 	all []look
-	// ranNs is the length of all of them, lostNs what was lost, and awayNs what CPU time
-	// lacks of both, with an error of awayErrorNs.
+	// ranNs and lostNs are the sums over all looks. awayNs is the part of both that the CPU time lacks, and
+	// awayErrorNs the error of that.
 	ranNs, lostNs, awayNs, awayErrorNs float64
 }
 
 const (
 	lookNs = 20e6
-	// lookShare is how long the looks take in all beside the samples. Samples that few
-	// interruptions hit say little themselves of what these take.
+	// lookShare is the time of all looks as a share of the samples' time, shortLookShare the same for samples
+	// up to escapeNs: few interruptions hit these, so that they say little about interruptions.
 	lookShare, shortLookShare = 0.25, 1
-	lookWindow                = 48  // chains between two looks at the kernel's counts
-	mostWindows               = 256 // whatever becomes of them
-	// leastLossNs and leastLossShare of a chain are more than chains differ by themselves.
+	lookWindow                = 48  // chains between two readings of the kernel's counts
+	mostWindows               = 256 // that are tried in one look
+	// leastLossNs, and leastLossShare of a chain, are more than chains differ without a loss.
 	leastLossNs, leastLossShare = 200, 0.03
-	// stolenNs of a single loss that CPU time lacks was taken by a hypervisor: samples that
-	// lose as much are corrected by their CPU time.
+	// If a single loss of more than stolenNs is missing from the CPU time, a hypervisor took it. Looks leave
+	// such losses out, since samples that lose as much are corrected by their CPU time.
 	stolenNs = 2e5
 )
 
-// takeLook runs short chains for a while: what one takes beyond the typical was taken from
-// it. Stretches in which others had the CPU are left out.
+// takeLook runs short chains for a while. What a chain takes beyond the typical one is a loss. Stretches in
+// which others had the CPU are left out.
 func (s *Station) takeLook(o overhead, seen *looks) {
 	if s.Spin == nil || s.Use == nil {
 		return
@@ -116,13 +117,13 @@ func (s *Station) takeLook(o overhead, seen *looks) {
 	seen.awayErrorNs = math.Hypot(seen.awayErrorNs, 2*o.lookSpreadNs*math.Sqrt(float64(windows))+3e3)
 }
 
-// known reports that there was a look.
+// known reports whether there was a look.
 func (l *looks) known() bool { return len(l.all) > 0 }
 
-// share is which share of its running time the CPU lost; 0 where that is not known.
+// share returns the time lost as a share of the running time; 0 if there was no look.
 func (l *looks) share() float64 { return l.lostNs / math.Max(1, l.ranNs) }
 
-// due reports that samples, each of tookNs, which ran for so long deserve another look.
+// due reports whether it is time for another look, after samples of tookNs each that took samplesNs in all.
 func (l *looks) due(samplesNs, tookNs float64) bool {
 	share := lookShare
 	if tookNs <= escapeNs {
@@ -131,40 +132,40 @@ func (l *looks) due(samplesNs, tookNs float64) bool {
 	return l.known() && float64(len(l.all))*lookNs < share*samplesNs
 }
 
-// disturbances is a model of what a CPU adds to the running time of a sample: what the looks
-// saw, again, from other moments on.
+// disturbances is a model of what a CPU adds to the running time of a sample: the losses that the looks saw,
+// replayed from random moments.
 type disturbances struct {
 	looks *looks
-	// switches is what each switch adds, spread how far the factor of a scenario may lie from 1
-	// after many looks, a standard deviation as a logarithm.
+	// switches is the cost of a switch. spread is the standard deviation of the logarithm of a scenario's
+	// factor after many looks.
 	switches switchCost
 	spread   float64
 }
 
 // scenario is one possible truth about the disturbances.
 type scenario struct {
-	// looks are as many as there were, drawn from them (a bootstrap).
+	// looks are drawn with replacement from those of the measurement, as many as there are (a bootstrap).
 	looks []*look
-	// factor is by how much more is lost than they saw, held the share of it that CPU time
-	// holds, as kernels may leave interrupts out of it.
+	// factor is the true loss divided by the loss that the looks saw. held is the share of the losses that CPU
+	// time includes, as kernels may leave interrupts out of it.
 	factor, held float64
-	// switchNs is what each switch takes.
+	// switchNs is the cost of a switch.
 	switchNs float64
-	// unseenPerNs and unseenNs are of interruptions so rare that the looks missed them.
+	// unseenPerNs is the rate of interruptions so rare that the looks missed them, unseenNs their length.
 	unseenPerNs, unseenNs float64
 }
 
 const (
-	// factorSpread is the standard deviation of a scenario's factor after one look, as a
-	// logarithm, keptSpread after many for samples that kept their CPU, and switchedSpread for
-	// others: looks see nothing of what comes with a switch, such as the tick that makes it
-	// (off by 0.5 % at 60 ms beside three loops on the EPYC, where 1.4 % are lost).
+	// These are standard deviations of the logarithm of a scenario's factor: factorSpread after one look,
+	// keptSpread after many for samples that kept their CPU, and switchedSpread for others. Looks do not see
+	// what comes with a switch, such as the tick that causes it (a figure was off by 0.5 % at 60 ms with three
+	// loops on the EPYC, which loses 1.4 %).
 	factorSpread, keptSpread, switchedSpread = 0.4, 0.15, 0.25
-	// leastUnseenNs and mostUnseenNs are lengths of what looks can have missed.
+	// leastUnseenNs and mostUnseenNs bound the length of an interruption that the looks can have missed.
 	leastUnseenNs, mostUnseenNs = 1e3, 2e5
 )
 
-// draw chooses one possible truth about the disturbances.
+// draw draws one scenario into w.
 func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 	w.switchNs = d.switches.draw(rng)
 	w.looks = w.looks[:0]
@@ -182,7 +183,7 @@ func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 	w.unseenNs = leastUnseenNs * math.Exp(rng.Float64()*math.Log(mostUnseenNs/leastUnseenNs))
 }
 
-// lacking is which share of the losses CPU time does not hold, at least and at most.
+// lacking returns the share of the losses that CPU time does not include, at least and at most.
 func (l *looks) lacking() (least, most float64) {
 	within := func(share float64) float64 { return math.Max(0, math.Min(1, share)) }
 	if l.lostNs == 0 {
@@ -195,12 +196,12 @@ func (l *looks) lacking() (least, most float64) {
 	return least, most
 }
 
-// leastLacking is a share of the losses below which CPU time holds all of them: what a host
-// takes is never left out of it, nor are the kernel's interrupts where it does not account for
-// them by themselves (CONFIG_IRQ_TIME_ACCOUNTING).
+// leastLacking is the share of the losses below which a lack is taken for an error, so that CPU time includes
+// all losses. CPU time always includes what a host takes. It includes the kernel's interrupts, unless the
+// kernel accounts for them separately (CONFIG_IRQ_TIME_ACCOUNTING).
 const leastLacking = 0.25
 
-// add draws what is in a sample of that running time.
+// add draws what disturbances add to a sample with the given running time.
 func (w *scenario) add(rng *rand.Rand, runNs float64, x *Sample) float64 {
 	lost := w.lost(rng, runNs)
 	if x.Corrected != "" {

@@ -13,13 +13,12 @@ import (
 	"chronoscope/stats"
 )
 
-// Measure measures the subjects in turn, one trial each, until each is known as
-// well as the plan asks for or its trials are spent. There is a result for each
-// subject, in their order, also where an error comes with them: ctx's, when it ends
-// the measurement, and a *TooSlowError for each subject of which a single call took
-// too long. A panic of a subject reaches the caller.
+// Measure measures the subjects in turn, one trial each, until each is known as well as the plan asks for or
+// its trials are spent. It returns a result for each subject, in their order, also if there is an error. The
+// error is ctx's, if ctx ends the measurement, joined with a *TooSlowError for each subject with a single call
+// that took too long. A panic of a subject reaches the caller.
 //
-// The caller sees to it that the goroutine stays on one thread, as [Here] does.
+// The caller must keep the goroutine on one thread, as [Here] does.
 func (s *Station) Measure(ctx context.Context, plan Plan, subjects ...Subject) ([]*Result, error) {
 	if err := plan.check(); err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func (s *Station) Measure(ctx context.Context, plan Plan, subjects ...Subject) (
 	return m.results(ctx)
 }
 
-// measurement is that of several subjects in turn.
+// measurement is the measurement of several subjects in turn.
 type measurement struct {
 	station  *Station
 	plan     Plan
@@ -71,8 +70,7 @@ func (m *measurement) warmUp(ctx context.Context) {
 	}
 }
 
-// emptyLoops measures the loops of the subjects without their work, by the same
-// scheme.
+// emptyLoops measures the subjects' loops without their work, by the same scheme.
 func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate {
 	loops := map[*series]stats.Estimate{}
 	for _, s := range m.series {
@@ -91,7 +89,7 @@ func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate
 	return loops
 }
 
-// run makes the trials, a round of one for each subject at a time.
+// run makes the trials in rounds: one trial of each subject.
 func (m *measurement) run(ctx context.Context) {
 	spread := m.newSpreading()
 	open := m.station.openWindow()
@@ -135,7 +133,7 @@ func (m *measurement) warmAgain(busy []*series) {
 	}
 }
 
-// suffices reports that the subject is known as well as the plan asks for.
+// suffices reports whether the subject is known as well as the plan asks for.
 func (m *measurement) suffices(s *series) bool {
 	r := m.conclude(s)
 	return r.Verdict == stats.Trusted && r.from.meanwhile <= m.plan.Precision &&

@@ -10,19 +10,18 @@ import (
 // Neighbours is the CPU time of everything else that ran on this machine between two looks, in
 // nanoseconds.
 type Neighbours struct {
-	// OthersNs is the CPU time of other processes and of the other threads of this one; ElsewhereNs
-	// is the part of it that may have been on other CPUs than this thread's. PassedNs is the time
-	// between the looks.
+	// OthersNs is the CPU time of other processes and of the other threads of this one. ElsewhereNs is the part
+	// of it that may have been on other CPUs than this thread's. PassedNs is the time between the looks.
 	OthersNs, ElsewhereNs, PassedNs float64
-	// Exact says that OthersNs is known exactly. Otherwise it is in steps of 10 ms, so that only the
-	// mean of many looks counts.
+	// Exact says that OthersNs is known exactly. Otherwise it is in steps of 10 ms, so that only the mean of
+	// many looks is used.
 	Exact bool
 }
 
-// window is a stretch of trials without a pause.
+// window is a stretch of trials without a pause. Its fields are readings at its begin.
 type window struct{ beganTicks, waitedNs int64 }
 
-// windowNs is the length of a window; a look takes 60 µs.
+// windowNs is the least length of a window, in nanoseconds; reading the neighbours takes 60 µs.
 const windowNs = 20e6
 
 // openWindow begins to watch the neighbours.
@@ -34,11 +33,11 @@ func (s *Station) openWindow() (w window) {
 	return w
 }
 
-// over reports whether a window is long enough.
+// over reports whether the window has lasted long enough.
 func (w window) over(s *Station) bool { return s.Clock.Ns(s.Clock.End()-w.beganTicks) > windowNs }
 
-// neighboursIn returns what ran on other CPUs in a window that ends now. While this thread waited
-// for a CPU, one of the others had its own.
+// neighboursIn returns what ran on other CPUs in a window that ends now. While this thread waited for a CPU,
+// one of the other threads used this thread's CPU; that time is subtracted.
 func (s *Station) neighboursIn(w window) (n Neighbours) {
 	if s.Neighbours != nil {
 		n = s.Neighbours()
@@ -48,8 +47,8 @@ func (s *Station) neighboursIn(w window) (n Neighbours) {
 	return n
 }
 
-// beside returns the samples for which it is known how many other CPUs were in use meanwhile, and
-// that number, on average.
+// beside returns the samples for which the use of other CPUs is known, and for each the mean number of other
+// CPUs that were in use meanwhile.
 func (m *measurement) beside(samples []*Sample) (known []*Sample, cpus []float64) {
 	var coarse Neighbours
 	for _, n := range m.neighbours {
@@ -72,7 +71,7 @@ func (m *measurement) beside(samples []*Sample) (known []*Sample, cpus []float64
 	return known, cpus
 }
 
-// neighboursOf says how much programs on other CPUs may have added to the samples.
+// neighboursOf returns how much programs on other CPUs may have added to the samples.
 func (c *conclusion) neighboursOf() stats.Exposure {
 	known, beside := c.m.beside(c.full)
 	var times []float64
@@ -82,15 +81,14 @@ func (c *conclusion) neighboursOf() stats.Exposure {
 	return stats.ExposureOf(beside, times, math.Min(stats.NeighboursWorst, c.contended()))
 }
 
-// contentionNs is the least time for which an access to a shared cache or to memory waits for that
-// of another core: a shared cache serves an access in some 10 ns, a bank of memory in some 50 ns.
+// contentionNs is the least time, in nanoseconds, for which an access to a shared cache or to memory waits for
+// one of another core: a shared cache serves an access in some 10 ns, a bank of memory in some 50 ns.
 const contentionNs = 10
 
-// contended is the largest share by which contention for caches and memory can have slowed the
-// samples. Waits for other cores' accesses are random: the time of a sample with n waits varies by
-// about 1/sqrt(n) of what they add. A chain of multiplications, however, takes the same time each
-// time, so nothing can have slowed it. The spread of the shorter samples decides, since
-// interruptions lengthen the others.
+// contended returns the largest share by which contention for caches and memory can have slowed the samples.
+// Waits for other cores' accesses are random: with n waits in a sample, its time varies by about 1/sqrt(n) of
+// what they add. So if samples take equal times, as those of a chain of multiplications do, little can have
+// slowed them. The spread of the shorter samples decides, since interruptions lengthen the others.
 func (c *conclusion) contended() float64 {
 	const from, to, deviations = 0.02, 0.25, 1.38 // these quantiles of a normal distribution lie 1.38 standard deviations apart
 	var runs []float64

@@ -12,20 +12,20 @@ type options struct {
 	subject Subject
 }
 
-// WithContext ends the measurement when ctx ends; what was measured so far is kept.
+// WithContext ends the measurement when ctx ends. What was measured so far is kept.
 func WithContext(ctx context.Context) Option { return func(o *options) { o.ctx = ctx } }
 
-// WithPlan measures by another plan than [DefaultPlan].
+// WithPlan replaces [DefaultPlan].
 func WithPlan(p Plan) Option { return func(o *options) { o.plan = p } }
 
-// WithSetting measures with what is known of the machine.
+// WithSetting gives what the caller knows of the place of measurement.
 func WithSetting(s Setting) Option { return func(o *options) { o.setting = s } }
 
 // Named gives the result a name.
 func Named(name string) Option { return func(o *options) { o.subject.Name = name } }
 
-// Before prepares each trial, untimed; each trial is then one call. Of several the
-// first given comes first.
+// Before prepares each trial by f, untimed. Each trial is then one call. If Before is given several times, the
+// functions run in the order given.
 func Before(f func()) Option {
 	return func(o *options) {
 		earlier := o.subject.Before
@@ -38,9 +38,9 @@ func Before(f func()) Option {
 	}
 }
 
-// Measure measures how long a call of f takes on this thread, the call itself
-// included. A panic of f reaches the caller, and all is restored. The result is
-// there also where an error comes with it, as far as it got.
+// Measure measures how long a call of f takes on this thread, the call itself included. If f panics, the panic
+// reaches the caller and all settings are restored. If there is an error during the measurement, the result
+// comes with it, as far as it got.
 func Measure(f func(), with ...Option) (*Result, error) {
 	o := options{ctx: context.Background(), plan: DefaultPlan}
 	o.subject.Run = calls(f)

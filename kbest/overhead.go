@@ -9,21 +9,20 @@ import (
 
 // overhead is what measuring itself takes, in nanoseconds.
 type overhead struct {
-	// clockNs is in each sample: the clock's cost within the timed region.
+	// clockNs is the clock's cost within the timed region of each sample.
 	clockNs float64
-	// clockSE is its standard error.
+	// clockSE is the standard error of clockNs.
 	clockSE float64
-	// jitterNs are by how much single samples depart from it, beyond the rounding
-	// of the readings.
+	// jitterNs has the differences of single empty trials from clockNs, without the rounding of the readings.
 	jitterNs []float64
-	// lookNs is in the CPU time of each sample and outside the timed region, with
-	// lookSpreadNs from the typical to a great one.
+	// lookNs is the part of the CPU time of each sample that lies outside of the timed region. lookSpreadNs is
+	// the distance from this median to the 90th percentile.
 	lookNs, lookSpreadNs float64
-	// counted is in the cycles that a hardware counter counts in each sample.
+	// counted is the number of cycles that a hardware counter counts in each sample beyond those of the calls.
 	counted float64
 }
 
-// leastNs is the least that a sample can hold of the clock's cost.
+// leastNs returns the least that the clock's cost in a sample can be.
 func (o overhead) leastNs() float64 { return o.clockNs + slices.Min(o.jitterNs) }
 
 const (
@@ -68,7 +67,7 @@ func (s *Station) overhead() overhead {
 	return o
 }
 
-// calmOnes are the values that are not far above the median, as an interrupt is.
+// calmOnes returns the values that are not far above the median. The others were interrupted.
 func calmOnes(values []float64, accuracy float64) []float64 {
 	slices.Sort(values)
 	median := stats.Quantile(values, 0.5)
@@ -76,8 +75,8 @@ func calmOnes(values []float64, accuracy float64) []float64 {
 	return values[:max(n, len(values)/2)]
 }
 
-// meanOf is the mean and its standard error: a mean, since the values are rounded
-// to the clock's accuracy, and their median can be off by all of it.
+// meanOf returns the mean and its standard error. It is a mean, since the values are rounded to the clock's
+// accuracy, and their median can be off by all of it.
 func meanOf(values []float64) (mean, standardError float64) {
 	n := float64(len(values))
 	for _, v := range values {
@@ -89,8 +88,8 @@ func meanOf(values []float64) (mean, standardError float64) {
 	return mean, math.Sqrt(standardError)
 }
 
-// jitter is by how much the values depart from their mean, shrunk by what rounding
-// two readings adds: a sixth of the accuracy squared in the mean over all lengths.
+// jitter returns the differences of the values from their mean, reduced by what rounding adds. Rounding two
+// readings adds a sixth of the squared accuracy to the variance, on average over all lengths.
 func jitter(values []float64, accuracy float64) []float64 {
 	mean, standardError := meanOf(values)
 	variance := standardError * standardError * float64(len(values))

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// bursts is how many bursts of trials the first [FewestTrials] are divided into, which are spread
-// over [Plan.Span].
+// bursts is the number of bursts into which the first [FewestTrials] are divided. The bursts are spread over
+// [Plan.Span].
 const bursts = 8
 
-// spreading pauses between bursts of trials, so that work whose cost changes in phases of tenths of a
-// second is seen in several of them.
+// spreading pauses between bursts of trials, so that work whose cost changes in phases of tenths of a second is
+// seen in several of them.
 type spreading struct {
 	station *Station
 	span    time.Duration
 	rng     *rand.Rand
 	began   int64
-	burst   int // number of the burst
+	burst   int // number of the current burst
 }
 
 func (m *measurement) newSpreading() spreading {
 	return spreading{station: m.station, span: m.plan.Span, rng: m.rng(), began: m.station.Clock.Start()}
 }
 
-// elapsed is the time since the first trial began.
+// elapsed returns the time since the first trial began.
 func (s *spreading) elapsed() time.Duration {
 	return time.Duration(s.station.Clock.Ns(s.station.Clock.End() - s.began))
 }
 
-// next begins another burst if all subjects are ready for it, and returns how long to pause if that
-// is too early. Bursts begin at random moments, since regular ones may keep step with the phases.
+// next begins the next burst if all subjects are ready for it, and returns how long to pause before it; 0 or
+// less means no pause. Bursts begin at random moments, since regular ones may keep step with the phases.
 func (s *spreading) next(busy []*series) (early time.Duration) {
 	if done := leastProgress(busy); done*bursts < float64(s.burst+1) {
 		return 0
@@ -43,7 +43,7 @@ func (s *spreading) next(busy []*series) (early time.Duration) {
 	return begin - s.elapsed()
 }
 
-// leastProgress is how far the slowest of the subjects is on its way to its first look, as a share.
+// leastProgress returns how far the slowest of the subjects is on its way to its first look, as a share.
 func leastProgress(busy []*series) float64 {
 	least := inf
 	for _, s := range busy {

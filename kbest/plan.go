@@ -5,54 +5,53 @@ import (
 	"time"
 )
 
-// Plan says how much is measured, and how well it has to agree. K, Epsilon and
-// MaxTrials are the K, epsilon and M of Bryant 2003, section 9.4.3.
+// Plan says how much is measured, and how well samples have to agree. K, Epsilon and MaxTrials are the K,
+// epsilon and M of Bryant 2003, section 9.4.3.
 type Plan struct {
-	// K samples have to lie close to the fastest.
+	// K is the number of samples that have to lie close to the fastest.
 	K int
-	// Epsilon is how close, as a share of the fastest.
+	// Epsilon is how close they have to lie, as a share of the fastest.
 	Epsilon float64
 	// MaxTrials ends the measurement of a subject, converged or not.
 	MaxTrials int
 	// MinTrials is the smallest number of trials, even if they take longer than MaxTime. A subject
 	// that takes more than a tenth of a second gets this number.
 	MinTrials int
-	// MaxTime is how long a subject may run in all, in running time: on a machine
-	// shared by eleven it takes eleven times as long.
+	// MaxTime is how long a subject may run in all. This is running time: on a machine that eleven programs
+	// share it takes eleven times as long.
 	MaxTime time.Duration
-	// Span is the time over which the first trials are spread, in several bursts with pauses, so that
-	// work whose cost changes in phases shorter than that shows. 0 makes no pauses.
+	// Span is the time over which the first trials are spread, in several bursts with pauses, so that work
+	// whose cost changes in shorter phases is seen in several of them. 0 makes no pauses.
 	Span time.Duration
-	// CallLimit is the longest that a single call may take. It can't be noticed
-	// before the call returns: what never returns is never measured, and belongs
-	// into a process of its own.
+	// CallLimit is the longest time that a single call may take. It can be checked only after the call returns.
+	// A call that never returns is never measured, and belongs into a process of its own.
 	CallLimit time.Duration
-	// Precision ends the measurement of a subject early, after [FewestTrials]: half the width of the interval,
-	// as a share of the value, without the part that no trial narrows, the core's rate at
-	// another time ([Result.Wander]).
+	// Precision is the half-width of the interval, as a share of the value, at which the measurement of a
+	// subject ends early, after [FewestTrials]. The part of the interval that no trial narrows does not count:
+	// the core's rate at another time ([Result.Wander]).
 	Precision float64
 	// Seed fixes every random choice.
 	Seed uint64
 }
 
-// DefaultPlan has the source's K and epsilon. Its M is greater than the source's
-// 30, since trials are short and calls that are slow now and then have to be among them.
+// DefaultPlan has Bryant's K and epsilon. Its M is greater than Bryant's 30, since trials are short and have to
+// include calls that are slow now and then.
 var DefaultPlan = Plan{
 	K: 3, Epsilon: 0.001, MaxTrials: 2048, MinTrials: 8,
 	MaxTime: 500 * time.Millisecond, Span: time.Second, CallLimit: 10 * time.Second, Precision: 0.0025,
 }
 
-// FewestTrials are made before a measurement may end early, unless they ran for a fifth of a
-// second: a slow way that one sample in a hundred takes is seen in 512 nearly always.
+// FewestTrials are made before a measurement may end early, unless they ran for a fifth of a second. If one
+// sample in a hundred takes a slow path, 512 samples nearly always show it.
 const FewestTrials = 512
 
-// Most of what a plan may ask for.
+// The largest values that a plan may have.
 const (
 	mostTrials = 1 << 20
 	mostTime   = 24 * time.Hour
 )
 
-// check says what of the plan is out of range, and what is allowed.
+// check returns an error if a value of the plan is out of range. The error says what is allowed.
 func (p Plan) check() error {
 	switch {
 	case p.K < 1:
@@ -75,15 +74,14 @@ func (p Plan) check() error {
 	return nil
 }
 
-// TooSlowError says that a single call of a subject took longer than the plan
-// allows.
+// TooSlowError says that a single call of a subject took longer than the plan allows.
 type TooSlowError struct {
 	Subject string
 	Took    time.Duration
 	Limit   time.Duration
 }
 
-// Error says what was seen, and what would help.
+// Error says how long the call took, and what would help.
 func (e *TooSlowError) Error() string {
 	return fmt.Sprintf("kbest: %s: one call took %v, the limit is %v: raise CallLimit or give it less to do", e.Subject, e.Took, e.Limit)
 }

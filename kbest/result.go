@@ -13,57 +13,50 @@ import (
 // Result is the result for one subject. Its times are per call.
 type Result struct {
 	Name string
-	// Estimate is the time of one call on a machine of its own, in nanoseconds, at the
-	// rate that the core has here: the value is at CoreHz, and the interval holds what a
-	// core that wanders as this one did makes of it.
+	// Estimate is the time of one call on a machine of its own, in nanoseconds, at the core's rate here: the
+	// value is at CoreHz, and the interval allows for how far the rate wandered.
 	Estimate stats.Estimate
-	// Mean is the mean cost of a call, if calls differ by more than disturbances explain; else NaN.
-	// If it is known well enough, it is the Estimate. If not, the Estimate is the time of a fast
-	// call, and suspect.
+	// Mean is the mean cost of a call if calls differ by more than disturbances explain; else NaN. If it is
+	// known well enough, it is the Estimate. Otherwise the Estimate is the time of a fast call, and suspect.
 	Mean stats.Estimate
-	// Cycles is the same in cycles of the core. Its bounds and value are NaN where
-	// the core's rate is not known.
+	// Cycles is the Estimate in cycles of the core. Its bounds and value are NaN if the core's rate is unknown.
 	Cycles stats.Estimate
-	// CoreHz is the rate that the core had most of the time; NaN where it is not
-	// known.
+	// CoreHz is the rate that the core had most of the time; NaN if unknown.
 	CoreHz float64
-	// Wander is the standard deviation of the core's rate during the measurement, as a share; NaN if
-	// unknown. Twice that is in the interval of the time, whatever the number of trials, but not in
-	// that of the cycles.
+	// Wander is the standard deviation of the core's rate during the measurement, as a share; NaN if unknown.
+	// The interval of the time includes twice Wander, whatever the number of trials; that of the cycles does
+	// not.
 	Wander float64
-	// Ticks is the same in ticks of the clock that it was measured with, which for a
-	// processor's counter are no cycles of the core.
+	// Ticks is the Estimate in ticks of the clock that measured it. If the clock is a processor's counter, its
+	// ticks are no cycles of the core.
 	Ticks stats.Estimate
-	// Counted are the cycles of the core that a hardware counter counted in user
-	// space, from the least to the K-th least sample; NaN where there is no counter.
-	// Cycles that pass while the core is halted, or in the kernel, are not in it.
+	// Counted is the number of core cycles per call that a hardware counter counted in user space, from the
+	// least to the K-th least sample; NaN if there is no counter. It lacks cycles that pass while the core is
+	// halted, or in the kernel.
 	Counted stats.Estimate
-	// Wall is what the source's scheme says by the clock alone, from its fastest
-	// sample to the K-th; WallClaim the error that it claims, (v_K - v_1)/v_1.
-	// The bounds are no confidence interval.
+	// Wall is the result of Bryant's scheme by the clock alone, from its fastest sample to the K-th. WallClaim
+	// is the error that the scheme claims, (v_K - v_1)/v_1. The bounds are no confidence interval.
 	Wall      stats.Estimate
 	WallClaim float64
-	// CPU is the CPU time of the calls, from the least to the K-th least sample;
-	// NaN where the kernel does not tell.
+	// CPU is the CPU time of a call, from the least to the K-th least sample; NaN if the kernel does not tell.
 	CPU stats.Estimate
-	// Converged says that the K least corrected samples agree within epsilon; Best
-	// are these, per call.
+	// Converged says whether the K least corrected samples agree within epsilon; Best has these, per call.
 	Converged bool
 	Best      []float64
-	// Trials were made, of Calls calls each; some of half as many, to see that time grows
-	// with their number, and some of more, to see slow calls that are rare. Timed is the
-	// number of calls in all of them.
+	// Trials is the number of trials, most of Calls calls each. Some have half as many, to see that time grows
+	// with their number, and some have more, to see slow calls that are rare. Timed is the number of calls in
+	// all of them.
 	Trials, Calls, Timed int
 	// Watched is the time from the first trial to the last.
 	Watched time.Duration
-	// Corrected and Rejected count samples by what happened to them.
+	// Corrected and Rejected count samples by the reason for which they were corrected or rejected.
 	Corrected, Rejected map[Reason]int
-	// Samples are all that was seen, in order.
+	// Samples has all samples, in order.
 	Samples []Sample
 	// Caveats say what to keep in mind, whatever the verdict.
 	Caveats []string
 	stats.Judgement
-	// from is how it was concluded, for a comparison with another.
+	// from is the conclusion that the result comes from, for a comparison with another.
 	from *conclusion
 }
 
@@ -71,7 +64,7 @@ func unknown(unit, statistic string) stats.Estimate {
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: unit, Statistic: statistic}
 }
 
-// conclude is what the samples so far say of a subject.
+// conclude returns the result of a subject from the samples so far.
 func (m *measurement) conclude(s *series) *Result {
 	r := &Result{
 		Name: s.subject.Name, Trials: s.trials, Calls: s.n, Samples: s.samples, Watched: m.watched,
@@ -92,23 +85,23 @@ func (m *measurement) conclude(s *series) *Result {
 	return r
 }
 
-// conclusion is a result in the making.
+// conclusion is a result while it is computed.
 type conclusion struct {
 	*Result
 	m      *measurement
 	series *series
 	speed  coreSpeed
 	blocks bool
-	// full are the accepted samples of Calls calls, half those of half as many.
+	// full has the accepted samples of Calls calls, half those of half as many.
 	full, half []*Sample
-	// surveys are those of more.
+	// surveys has the accepted samples of more calls.
 	surveys []*Sample
 	sharing env.Sharing
-	// meanwhile is half the width of the interval, as a share, without what the core's
-	// rate may be at another time: what more trials can narrow.
+	// meanwhile is half the width of the interval that more trials can narrow, as a share: without the part for
+	// the core's rate at another time.
 	meanwhile float64
-	// above is the share by which the mean of all calls exceeds the time of a fast one, where rare
-	// disturbances may explain it; 0 where usual ones do.
+	// above is the share by which the mean of all calls exceeds the time of a fast one, if only rare
+	// disturbances may explain it; 0 if usual ones do.
 	above float64
 }
 
@@ -149,7 +142,7 @@ func (c *conclusion) screen() {
 	}
 }
 
-// publish gives the figures of the source's scheme, and the CPU time.
+// publish sets the figures of Bryant's scheme, and the CPU time.
 func (c *conclusion) publish() {
 	wall, cpu, counted := NewBest(c.m.plan.K), NewBest(c.m.plan.K), NewBest(c.m.plan.K)
 	n := float64(c.Calls)
@@ -174,7 +167,7 @@ func (c *conclusion) publish() {
 	}
 }
 
-// fromBest is the least, with the K-th least for an upper bound.
+// fromBest returns the least value, with the K-th least as its upper bound.
 func fromBest(b *Best, unit string) stats.Estimate {
 	v := b.Values()
 	if len(v) == 0 {
@@ -183,7 +176,7 @@ func fromBest(b *Best, unit string) stats.Estimate {
 	return stats.Estimate{Value: v[0], Lo: v[0], Hi: v[len(v)-1], Unit: unit, Statistic: MinK, N: len(v)}
 }
 
-// infer makes the estimate, from three accepted samples on.
+// infer sets the estimate, if there are enough accepted samples.
 func (c *conclusion) infer() {
 	if !c.sufficient() {
 		return
@@ -207,7 +200,7 @@ func (c *conclusion) infer() {
 	c.widen(v.typicalRunNs())
 }
 
-// inference is that of the accepted samples.
+// inference returns the inference from the accepted samples.
 func (c *conclusion) inference(rng *rand.Rand) inference {
 	model := disturbances{looks: &c.m.looks}
 	if !c.m.station.off.switches {
@@ -216,13 +209,13 @@ func (c *conclusion) inference(rng *rand.Rand) inference {
 	return newInference(c.full, model, c.m.station.Clock.AccuracyNs, c.m.overhead, c.speed, c.m.plan.K, rng)
 }
 
-// sufficient reports that there are enough accepted samples for an estimate.
+// sufficient reports whether there are enough accepted samples for an estimate.
 func (c *conclusion) sufficient() bool { return len(c.full) >= max(fewestSamples, c.m.plan.K) }
 
-// fewestSamples are enough for an estimate.
+// fewestSamples is the smallest number of samples for an estimate.
 const fewestSamples = 3
 
-// keepBest holds the K least of the samples that were used.
+// keepBest keeps the K least of the samples that were used.
 func (c *conclusion) keepBest(runNs []float64) {
 	best := NewBest(c.m.plan.K)
 	for _, ns := range runNs {
@@ -231,15 +224,15 @@ func (c *conclusion) keepBest(runNs []float64) {
 	c.Best, c.Converged = best.Values(), best.Converged(c.m.plan.Epsilon)
 }
 
-// unseenShare is what a machine whose noise is not known may take of a sample that
-// is too long to escape: the source lost up to 5 % (section 9.1.2).
+// unseenShare is the share that unknown noise may take of a sample longer than escapeNs: Bryant lost up to 5 %
+// (section 9.1.2).
 const unseenShare = 0.05
 
-// escapeNs is a sample that timers at 1,000 Hz seldom hit.
+// escapeNs is the length of a sample that timers at 1,000 Hz seldom hit, in nanoseconds.
 const escapeNs = 200e3
 
-// widen adds what the samples can't show: the clock's rate, what is constant in
-// each batch, unknown noise, and the empty loop.
+// widen adds to the interval what the samples can't show: the error of the clock's rate, fixed time in each
+// trial, unknown noise, and the empty loop.
 func (c *conclusion) widen(runNs float64) {
 	e := &c.Estimate
 	defer func() {
@@ -271,16 +264,16 @@ func (c *conclusion) widen(runNs float64) {
 	}
 }
 
-// widened is an estimate whose interval is wider by a share of its value on either side. No time is below zero,
-// unless the value is.
+// widened returns an estimate whose interval is wider by a share of its value on either side. The lower bound
+// is cut at zero, unless the value is below zero.
 func widened(e stats.Estimate, share float64) stats.Estimate {
 	e.Lo = math.Max(e.Lo-share*e.Value, math.Min(0, e.Value))
 	e.Hi += share * e.Value
 	return e
 }
 
-// fixedNs is what each trial takes beyond its calls and the clock, where it is more than
-// chance: trials of two sizes show it. Where a trial is one call, surveys are the greater ones.
+// fixedNs returns the time that each trial takes beyond its calls and the clock, less what may be chance. It
+// follows from trials of two sizes. If a trial is one call, surveys are the larger ones.
 func (c *conclusion) fixedNs() float64 {
 	few, many := c.half, c.full
 	if c.Calls == 1 {
@@ -294,7 +287,7 @@ func (c *conclusion) fixedNs() float64 {
 	return fixed - 3*c.m.station.Clock.AccuracyNs - c.m.plan.Epsilon*leastRun(c.full)
 }
 
-// leastRun is the least running time of samples.
+// leastRun returns the least running time of samples.
 func leastRun(samples []*Sample) float64 {
 	least := inf
 	for _, x := range samples {
@@ -303,9 +296,9 @@ func leastRun(samples []*Sample) float64 {
 	return least
 }
 
-// blocked is the estimate for a subject that gives up its CPU: its time lies
-// between wall time less the wait and wall time, since a sleep may hide a wait. It is no
-// less than CPU time: a wait that began or ended outside of the sample is counted too.
+// blocked returns the estimate for a subject that gives up its CPU. Its time lies between wall time less the
+// wait and wall time, since a sleep may hide a wait. It is no less than CPU time: the kernel also counts a wait
+// that began or ended outside of the sample.
 func (c *conclusion) blocked() stats.Estimate {
 	s := screen{overhead: c.m.overhead}
 	run, wall := NewBest(c.m.plan.K), NewBest(c.m.plan.K)

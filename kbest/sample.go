@@ -6,19 +6,17 @@ import (
 	"chronoscope/machine"
 )
 
-// Sample is one trial: n calls between two readings of the clock, and what
-// happened meanwhile.
+// Sample is one trial: N calls between two readings of the clock, and what happened meanwhile.
 type Sample struct {
-	// N calls took WallNs, in nanoseconds of the clock, its own cost included.
+	// N is the number of calls, which took WallNs nanoseconds of the clock, its own cost included.
 	N      int
 	WallNs float64
 	// Use has the kernel's counts from just before the trial to just after it.
 	Use machine.ThreadUse
-	// Counted are cycles of the core by a hardware counter, those of reading the clock
-	// included; 0 where there is none.
+	// Counted is the number of core cycles by a hardware counter, those of reading the clock included; 0 if
+	// there is none.
 	Counted int64
-	// CoreHzBefore and CoreHzAfter are the core's rate just outside; NaN where it
-	// is not known.
+	// CoreHzBefore and CoreHzAfter are the core's rate just before and just after the trial; NaN if unknown.
 	CoreHzBefore, CoreHzAfter float64
 	// SlowedBefore and SlowedAfter are the shares by which independent instructions took longer,
 	// just before and just after the trial, than on a core that nothing shares; NaN if unknown.
@@ -27,16 +25,16 @@ type Sample struct {
 	Collections int64
 	// Allocated is the number of bytes that were allocated during the trial.
 	Allocated int64
-	// Migrated says that it ended on another CPU.
+	// Migrated says that the trial ended on another CPU.
 	Migrated bool
 
-	// RunNs is the time of the trial without everything that is known to have interrupted it.
+	// RunNs is the time of the trial without known interruptions.
 	RunNs float64
-	// Corrected says what was taken off, Rejected why the sample was left out;
-	// both empty for an undisturbed one.
+	// Corrected is the reason for which time was subtracted, Rejected that for which the sample was left out;
+	// both are empty for an undisturbed sample.
 	Corrected, Rejected Reason
 
-	burst, window int // numbers of the burst and of the window that it is in
+	burst, window int // numbers of the burst and of the window of the sample
 	setUp         setUp
 }
 
@@ -45,16 +43,15 @@ type Reason string
 
 // The reasons for which samples are corrected and rejected.
 const (
-	// Preempted: others had the CPU. Corrected by the CPU time.
+	// Preempted: another thread had the CPU. Corrected by the CPU time.
 	Preempted Reason = "preempted"
-	// Away: the thread neither ran nor waited, by its CPU time: a hypervisor had
-	// the CPU, or the group was throttled. Corrected by the CPU time.
+	// Away: by its CPU time, the thread neither ran nor waited. A hypervisor had the CPU, or the group was
+	// throttled. Corrected by the CPU time.
 	Away Reason = "stolen-or-throttled"
-	// Stopped: the thread gave up its CPU for a while, which the subject does not do
-	// itself: to a signal, or to the Go scheduler, which takes its turn about every
-	// 10 ms. Corrected by the CPU time.
+	// Stopped: the thread gave up its CPU for a while, not because of the subject: to a signal, or to the Go
+	// scheduler, which takes its turn about every 10 ms. Corrected by the CPU time.
 	Stopped Reason = "stopped"
-	// Migrated: it ended on another CPU. Rejected.
+	// Migrated: the trial ended on another CPU. Rejected.
 	Migrated Reason = "migrated"
 	// Collected: the garbage collector ran. Rejected.
 	Collected Reason = "garbage-collection"
@@ -69,17 +66,16 @@ const (
 	Unclear Reason = "unclear-wait"
 )
 
-// switches are the times that the thread was taken off its CPU and put back.
+// switches returns how many times the thread was taken off its CPU.
 func (x *Sample) switches() int64 { return x.Use.VoluntarySwitches + x.Use.InvoluntarySwitches }
 
-// spentNs is about how long the subject took, whatever happened to it: without the
-// wait for a CPU, and with what it slept.
+// spentNs returns about how long the subject took, whatever happened to it: without the wait for a CPU, but
+// including what it slept.
 func (x *Sample) spentNs() float64 {
 	return math.Max(x.WallNs-float64(x.Use.WaitNs), math.Min(x.WallNs, float64(x.Use.CPUNs)))
 }
 
-// take makes one trial of n calls. Within the timed region nothing is done but
-// the work; around it nothing is allocated.
+// take makes one trial of n calls. The timed region holds the work only; around it nothing is allocated.
 func (s *Station) take(subject *Subject, n int) (x Sample) {
 	if s.Settle != nil {
 		s.Settle()

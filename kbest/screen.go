@@ -1,39 +1,36 @@
 package kbest
 
-// screen takes off what is known to have been taken away from a sample, and
-// rejects it where the amount is not known.
+// screen subtracts known losses from a sample, and rejects the sample if they are not known.
 //
-// There are two measures of the time that a thread ran. Wall time, by the fine
-// clock, counts as long as the thread keeps its CPU. CPU time, by the kernel's,
-// counts as soon as it was taken off it: it holds no run-queue wait, no sleep, and
-// on most guests no steal, so that nothing is taken off twice. Wall time less
-// run-queue wait is no less than CPU time, and exceeds it by steal and by what a
-// switch takes; where it is less, a wait was counted that did not fall between the
-// two readings, and the sample tells nothing.
+// There are two measures of the time that a thread ran. Wall time, by the fine clock, is right as long as the
+// thread keeps its CPU. CPU time, by the kernel's clock, is right also if the thread was taken off its CPU: it
+// holds no run-queue wait, no sleep, and on most guests no steal, so that nothing is subtracted twice. Wall
+// time less run-queue wait is no less than CPU time, and exceeds it by steal and by what a switch takes. If it
+// is less, a wait was counted that did not fall between the two readings, and the sample tells nothing.
 type screen struct {
 	overhead overhead
 	speed    coreSpeed
 	// blocks says that the subject itself gives up the CPU.
 	blocks bool
-	// known says that the kernel tells of the thread.
+	// known says that the kernel's counts of the thread are available.
 	known bool
 }
 
-// Differences of the two measures, in nanoseconds and as a share, that a look and
-// the kernel's own bookkeeping explain.
+// Differences between the two measures, in nanoseconds and as a share, that a look and the kernel's own
+// bookkeeping explain.
 const (
 	lookSlackNs    = 8e3
 	lookSlackShare = 2e-4
-	// switchSlackNs of each switch the kernel may count as CPU time and as wait: 2 to 3
-	// µs were seen on a virtual machine with Linux 6.18.
+	// switchSlackNs is how much of each switch the kernel may count both as CPU time and as wait: 2 to 3 µs
+	// were seen on a virtual machine with Linux 6.18.
 	switchSlackNs = 6e3
-	// unclearShare of a sample may be counted twice: on a host that takes its CPU back in the
-	// middle of a switch 10 to 30 µs were seen, in all samples of 10 ms beside which a
-	// thread of the Go runtime woke up.
+	// unclearShare is the share of a sample that may be counted twice. On a host that takes its CPU back in the
+	// middle of a switch, 10 to 30 µs were seen in all samples of 10 ms during which a thread of the Go runtime
+	// woke up.
 	unclearShare = 2.5e-3
 )
 
-// judge fills in what is left of a sample, and what became of it.
+// judge sets the running time of a sample, and why it was corrected or rejected.
 func (s screen) judge(x *Sample) {
 	x.Corrected, x.Rejected = "", ""
 	x.RunNs = x.WallNs - float64(x.Use.WaitNs)
@@ -54,7 +51,7 @@ func (s screen) judge(x *Sample) {
 	}
 }
 
-// compare holds the two measures against one another.
+// compare compares the two measures, and corrects or rejects the sample if they differ.
 func (s screen) compare(x *Sample) {
 	cpuNs := s.cpuNs(x)
 	slack := lookSlackNs + 4*s.overhead.lookSpreadNs + lookSlackShare*x.RunNs + switchSlackNs*float64(x.switches())
@@ -76,13 +73,13 @@ func (s screen) compare(x *Sample) {
 	x.RunNs = cpuNs
 }
 
-// cpuNs is the CPU time of a sample.
+// cpuNs returns the CPU time of a sample, in nanoseconds.
 func (s screen) cpuNs(x *Sample) float64 { return float64(x.Use.CPUNs) - s.overhead.lookNs }
 
-// sleptShare of a sample is more than the Go scheduler takes.
+// sleptShare is a share of a sample that the Go scheduler never takes.
 const sleptShare = 0.05
 
-// slept reports that the thread gave up its CPU for a good part of a sample.
+// slept reports whether the thread gave up its CPU for more than sleptShare of a sample.
 func (s screen) slept(x *Sample) bool {
 	return x.Use.VoluntarySwitches > 0 && x.WallNs-float64(x.Use.WaitNs)-s.cpuNs(x) > sleptShare*x.WallNs
 }

@@ -13,42 +13,41 @@ type series struct {
 	station *Station
 	plan    Plan
 	n       int // calls in a trial
-	// surveyCalls are the calls in a survey, 0 where none is made; surveys were made, which
-	// ran for surveyedNs.
+	// surveyCalls is the number of calls in a survey, 0 if none is made. surveys is the number of surveys made,
+	// which ran for surveyedNs.
 	surveyCalls, surveys int
 	surveyedNs           float64
 	trials               int
 	samples              []Sample
 	ranNs                float64
-	tookNs               float64 // a trial at first
-	setUpNs              float64 // that went into setting up
+	tookNs               float64 // of a trial when warmed up
+	setUpNs              float64 // spent on setting up
 	mostCalls            int     // in a trial
 	done                 bool
-	// tooSlow is set where a call exceeded the limit.
+	// tooSlow is set if a call exceeded the limit.
 	tooSlow *TooSlowError
 }
 
 const (
-	// shortestNs is a sample that the clock could time exactly and that is still
-	// not worth while, beside what is done around it.
+	// shortestNs is the least length of a sample. The clock could time shorter ones exactly, but compared with
+	// them the work around a sample would take too long.
 	shortestNs = 20e3
-	// mostCalls in a trial; where that many take no time, nothing is there.
+	// mostCalls is the largest number of calls in a trial. If that many take no time, there is no work.
 	mostCalls = 1 << 30
-	// one trial in halfEvery has half the calls, to see that time grows with them.
+	// One trial in halfEvery has half the calls, to see that time grows with them.
 	halfEvery = 4
-	// One of surveyEvery trials is a survey: many calls in one sample, so that slow calls
-	// which are rarer than the short samples are seen. Most surveys are over by FewestTrials;
-	// together they have up to surveyedCalls calls, in up to surveyNs and surveyShare of the
-	// plan's time.
+	// One of surveyEvery trials is a survey: many calls in one sample, to see slow calls that are too rare for
+	// the short samples. Most surveys are over by FewestTrials. Together they have up to surveyedCalls calls,
+	// in up to surveyNs, and up to surveyShare of the plan's time.
 	surveyEvery, mostSurveys = 8, FewestTrials / 8
 	surveyedCalls            = 100_000
 	surveyNs, surveyShare    = 150e6, 0.3
-	// fewestLooked trials are made before the first look, which may come before
-	// [FewestTrials] where they ran for enoughNs.
+	// fewestLooked is the number of trials before the samples are first examined. This may happen before
+	// [FewestTrials] if the trials ran for enoughNs.
 	fewestLooked, enoughNs = 8, 200e6
-	// longTrialNs is a trial that takes longer than a look at what there is.
+	// longTrialNs is the length of a trial that takes longer than examining the samples.
 	longTrialNs = 5e6
-	// keptAtFirst are samples for which there is room from the start.
+	// keptAtFirst is the number of samples for which there is room from the start.
 	keptAtFirst = 4096
 )
 
@@ -56,17 +55,17 @@ func newSeries(station *Station, subject *Subject, plan Plan) *series {
 	return &series{subject: subject, station: station, plan: plan, mostCalls: mostCalls, samples: make([]Sample, 0, min(plan.MaxTrials, keptAtFirst))}
 }
 
-// sampleNs is how long a sample has to be for the clock's part of the error to
-// stay below half of epsilon: two readings, each off by the accuracy at most and
-// by what its cost varies. Longer ones are more often interrupted and no better.
+// sampleNs returns the length of a sample at which the clock's part of the error stays below half of epsilon:
+// two readings, each off by at most the accuracy and by what its cost varies. Longer samples are more often
+// interrupted and no better.
 func (s *series) sampleNs() float64 {
 	c := s.station.Clock
 	err := c.AccuracyNs + math.Max(0, c.MedianCostNs-c.MinCostNs)
 	return math.Max(shortestNs, 2*err/math.Max(s.plan.Epsilon, 1e-5))
 }
 
-// warmUp calls the subject for the first times, and finds how many calls make a
-// trial long enough. It begins with one call, so that a slow subject shows.
+// warmUp calls the subject for the first times, and finds how many calls make a trial long enough. It begins
+// with one call, so that a slow subject shows.
 func (s *series) warmUp(o overhead) {
 	want := s.sampleNs()
 	for s.n = 1; ; {
@@ -86,7 +85,7 @@ func (s *series) warmUp(o overhead) {
 	}
 }
 
-// planSurveys finds how many calls make a survey.
+// planSurveys sets the number of calls in a survey.
 func (s *series) planSurveys() {
 	ns := math.Min(surveyNs, surveyShare*float64(s.plan.MaxTime)) / mostSurveys
 	calls := min(s.mostCalls, surveyedCalls/mostSurveys, int(ns/math.Max(s.tookNs, 1)*float64(s.n)))
@@ -95,8 +94,7 @@ func (s *series) planSurveys() {
 	}
 }
 
-// least is the least running time of a few trials that are not kept; of a slow
-// subject one will do.
+// least returns the least running time of three trials that are not kept; of one if it is slow.
 func (s *series) least() float64 {
 	least := inf
 	for range 3 {
@@ -134,22 +132,21 @@ func (s *series) trial() {
 	}
 }
 
-// longTurn reports that the next trial asks for long time slices. Each switch that a
-// sample escapes is one less to be taken off, and where some samples have more of
-// them than others, what a switch takes shows: five of eight trials ask, so that what
-// the others are for is not most of what is measured.
+// longTurn reports whether the next trial asks for long time slices. A sample with fewer switches needs less
+// correction. If some samples have more switches than others, they show what a switch takes. So five of eight
+// trials ask.
 func (s *series) longTurn() bool {
 	return s.tookNs > escapeNs && s.trials%8 != 1 && s.trials%8 != 4 && s.trials%8 != 6
 }
 
-// spent reports that no more trials are to be made, whatever they showed.
+// spent reports whether trials or time are used up, whatever the samples showed.
 func (s *series) spent() bool {
 	return s.trials >= s.plan.MaxTrials ||
 		s.trials >= max(s.plan.MinTrials, s.plan.K) && math.Max(s.ranNs, s.setUpNs/mostSetUpTimes) >= float64(s.plan.MaxTime)
 }
 
-// due reports that it is time to look whether the samples suffice, once there are enough of them or
-// they ran for long enough. Short trials take less time than a look, so that the looks lie further apart.
+// due reports whether it is time to examine whether the samples suffice, once there are enough of them or they
+// ran for long enough. Short trials take less time than the examination, so that it is made less often.
 func (s *series) due() bool {
 	if s.trials < FewestTrials && s.ranNs < enoughNs {
 		return false

@@ -1,6 +1,6 @@
 package kbest
 
-// setUp is the time that setting up the calls of a sample took.
+// setUp is the time that setting up the calls of a sample took, and what it allocated.
 type setUp struct {
 	ns    float64
 	bytes int64
@@ -16,14 +16,14 @@ func (s *Station) setUp(subject *Subject, n int) setUp {
 }
 
 const (
-	// mostSetUpBytes is the most memory for the inputs of a trial, so that they fit, and no garbage
-	// collection is needed within the trial.
+	// mostSetUpBytes is the most memory for the inputs of a trial. With this limit they fit, and need no
+	// garbage collection within the trial.
 	mostSetUpBytes = mostGarbage / 2
-	// mostSetUpTimes is how many times the time of a plan may go into setting up.
+	// mostSetUpTimes is how many times the plan's time may be spent on setting up.
 	mostSetUpTimes = 4
 )
 
-// mostSetUp is the number of calls that may be set up at a time, given the time for setting up n.
+// mostSetUp returns the number of calls that may be set up at a time, if setting up n took the memory of u.
 func (u setUp) mostSetUp(n int) int {
 	if u.bytes <= 0 {
 		return mostCalls

@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// slowed is what the station's probe says of its core now.
+// slowed returns the share by which the station's core is slowed now, by its probe.
 func slowed(s *Station) float64 {
 	if s.Slowed == nil {
 		return nan
@@ -16,19 +16,20 @@ func slowed(s *Station) float64 {
 	return s.Slowed()
 }
 
-// fewestApart samples on a core of their own tell what the others lost.
+// fewestApart is the smallest number of samples on a core of their own that tells what the others lost.
 const fewestApart = 8
 
-// fewestBeside samples of either kind in a block tell what sharing cost there.
+// fewestBeside is the smallest number of samples of either kind in a block that tells what sharing cost there.
 const fewestBeside = 2
 
-// probed is a sample with what the probes said around it.
+// probed returns a sample's time per call with what the probes around it said.
 func (c *conclusion) probed(x *Sample) env.Probed {
 	return env.Probed{Ns: c.perCall(x), SlowedBefore: x.SlowedBefore, SlowedAfter: x.SlowedAfter}
 }
 
-// sharingOf compares samples on a shared core with others. Where these take longer, only samples that
-// follow one another are compared, if enough do: the cost of the work itself may change in phases.
+// sharingOf compares samples on a shared core with the others. If the shared ones take longer, only samples
+// that were taken one after the other are compared, if there are enough: the cost of the work itself may change
+// in phases.
 func (c *conclusion) sharingOf(samples []*Sample) env.Sharing {
 	var probed []env.Probed
 	for _, x := range samples {
@@ -44,8 +45,8 @@ func (c *conclusion) sharingOf(samples []*Sample) env.Sharing {
 	return s
 }
 
-// besideEachOther are the samples of blocks in which the core was shared in some and not in others,
-// each divided by the median of its block.
+// besideEachOther returns the samples of those blocks in which some samples shared the core and others did not,
+// each divided by the median of its block's unshared samples.
 func besideEachOther(probed []env.Probed) (beside []env.Probed) {
 	for block := range slices.Chunk(probed, blockOf) {
 		var apart []float64
@@ -79,7 +80,7 @@ func (c *conclusion) rejectShared() {
 	}
 }
 
-// judgeSharing says where the figure is, or may be, that of a core that was shared.
+// judgeSharing lowers the verdict if the core was, or may have been, shared.
 func (c *conclusion) judgeSharing() {
 	if why := c.sharing.Suspicion("samples"); why != "" {
 		c.Lower(stats.Suspect, "%s", why)

@@ -9,41 +9,37 @@ import (
 	"chronoscope/machine"
 )
 
-// Station is where something is measured: the clock, and what the machine tells
-// of the thread that it runs on. All of it is plain data and functions, so that
-// the same code measures on a simulated machine. What is not known is left out,
-// and the verdicts say what that means.
+// Station is where something is measured: the clock, and what the machine tells of the thread that measures.
+// All of it is plain data and functions, so that the same code measures on a simulated machine. What is unknown
+// is left out, and the verdicts say what that means.
 type Station struct {
 	Clock clock.Rated
-	// Use is what the kernel counts of the measuring thread. It must not allocate.
-	// Nil where it does not tell: then preemption can't be seen.
+	// Use returns what the kernel counted of the measuring thread. It must not allocate. If it is nil,
+	// preemption can't be seen.
 	Use func() (machine.ThreadUse, error)
-	// Core is the core's rate. Where nothing spins, nobody sees what interrupts the CPU.
+	// Core is the core's rate. If it has no Spin, interruptions of the CPU can't be seen.
 	env.Core
-	// Counted is how many cycles a hardware counter has counted of the thread in user
-	// space. It must not allocate. Nil where there is no counter.
+	// Counted returns the number of cycles that a hardware counter has counted of the thread in user space. It
+	// must not allocate. It is nil if there is no counter.
 	Counted func() int64
-	// Turns asks the scheduler for long time slices, or for the usual ones again. Nil
-	// where it can't be asked.
+	// Turns asks the scheduler for long time slices, or for the usual ones again. It is nil if the scheduler
+	// can't be asked.
 	Turns func(long bool)
-	// Collections counts the process's garbage collections so far. Nil where there
-	// are none.
+	// Collections counts the process's garbage collections so far. It is nil if there are none.
 	Collections func() int64
-	// Allocated counts the bytes that the process has allocated so far. Nil where nobody
-	// counts them.
+	// Allocated counts the bytes that the process has allocated so far. It is nil if they are not counted.
 	Allocated func() int64
-	// Neighbours returns what else ran since the last call; nil if that is not known.
+	// Neighbours returns what else ran since the last call. It is nil if that is not known.
 	Neighbours func() Neighbours
-	// Settle is called before each trial, outside of all that is timed. Nil where
-	// nothing is to be done.
+	// Settle is called before each trial, outside of the timed region. It is nil if nothing is to be done.
 	Settle func()
-	// Pause waits for that long, or until ctx ends. Nil where trials follow one another at once.
+	// Pause waits for the given time, or until ctx ends. If it is nil, trials follow one another at once.
 	Pause func(ctx context.Context, length time.Duration)
 
 	off corrections
 }
 
-// look is what the kernel has counted so far; nothing where it does not tell.
+// look returns what the kernel has counted so far; zero if it does not tell.
 func (s *Station) look() machine.ThreadUse {
 	if s.Use == nil {
 		return machine.ThreadUse{}

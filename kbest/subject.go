@@ -10,27 +10,26 @@ type Subject struct {
 	Name string
 	// Run does the work n times.
 	Run func(n int)
-	// Empty is Run without the work: what a call of it takes is taken off. Nil
-	// where the loop costs nothing that matters.
+	// Empty is Run without the work: its time is subtracted. It is nil if the loop's cost does not matter.
 	Empty func(n int)
-	// Before prepares each trial: input, a cold cache. It is not timed. Where it is
-	// set each trial is one call, as only the first call would find what it
-	// prepared; unless Batches says that any number of calls may follow it.
+	// Before prepares each trial, such as its input or a cold cache. It is not timed. If it is set, each trial
+	// is one call, as only the first call would find what it prepared. If Batches is set too, any number of
+	// calls may follow it.
 	Before  func()
 	Batches bool
-	// Setup prepares what the next n calls of Run consume, such as inputs that a call uses up. It is
-	// not timed. The calls of a trial are set up together, and are fewer where their inputs take
-	// much memory. [Prepared] makes such a subject.
+	// Setup prepares what the next n calls of Run consume, such as inputs that a call uses up. It is not timed.
+	// The calls of a trial are set up together. A trial has fewer calls if their inputs take much memory.
+	// [Prepared] makes such a subject.
 	Setup func(n int)
-	// After follows each trial, those that warm up too. It is not timed.
+	// After follows each trial, including warm-up trials. It is not timed.
 	After func()
 }
 
-// batched reports that trials may be of several calls.
+// batched reports whether a trial may have several calls.
 func (s Subject) batched() bool { return s.Before == nil || s.Batches }
 
-// Prepared returns a subject each call of which has an input of its own, made by setup outside of
-// the measured time. The cost of calling work is subtracted.
+// Prepared returns a subject whose calls each have an input of their own, made by setup outside of the measured
+// time. The cost of calling work is subtracted.
 func Prepared[T any](name string, setup func() T, work func(T)) Subject {
 	var inputs []T
 	each := func(do func(T)) func(int) {
@@ -51,11 +50,10 @@ func Prepared[T any](name string, setup func() T, work func(T)) Subject {
 	}
 }
 
-// kept takes addresses, so that what they point to has to exist.
+// kept takes addresses, so that the compiler must keep what they point to.
 var kept atomic.Pointer[any]
 
-// Keep makes the compiler compute x, whose result nobody else needs. It takes
-// about a nanosecond where x is a number.
+// Keep makes the compiler compute x even if nobody else needs it. It takes about a nanosecond if x is a number.
 //
 //go:noinline
 func Keep[T any](x T) {
@@ -65,5 +63,5 @@ func Keep[T any](x T) {
 	}
 }
 
-// alwaysFalse is a variable, so that the compiler can't know.
+// alwaysFalse is a variable, so that the compiler can't know its value.
 var alwaysFalse bool

@@ -8,22 +8,20 @@ import (
 	"chronoscope/stats"
 )
 
-// switchCost is what each switch adds to the running time, in
-// nanoseconds: the kernel's work, and caches that the others have used. The latter
-// depends on the subject, so that no look at the machine can show it; beforehand
-// every order of magnitude is as likely, up to filling a core's own caches again.
-// The samples themselves tell more, where their numbers of switches differ: what
-// [Station.Turns] is for.
+// switchCost is a distribution of what each switch adds to the running time, in nanoseconds: the kernel's work,
+// and the refilling of caches that others have used. The latter depends on the subject, so that no look at the
+// machine can show it. Beforehand every order of magnitude is as likely, up to filling all of a core's own
+// caches again. If the samples' numbers of switches differ, the samples tell more: [Station.Turns] makes them
+// differ.
 type switchCost struct {
 	ns     []float64 // possible costs
-	chance []float64 // that it is one of those up to here, 1 for the last
-	mostNs float64   // bounds what is drawn
+	chance []float64 // probability of a cost up to that of the same index; the last is 1
+	mostNs float64   // upper bound of what is drawn
 }
 
-// bounded is the cost where it is no more than a few times what switches add to the samples
-// that had some, beside those that had none. Long calls have more switches, so that a
-// subject whose own time varies would pass for switches that take long: where that is
-// possible only what is known beforehand counts.
+// bounded returns the cost with an upper bound: a few times what switches add to the samples that had some,
+// compared with those that had none. Long calls have more switches, so that long calls of a subject whose own
+// time varies could pass for costly switches. If that is possible, only what is known beforehand counts.
 func (c switchCost) bounded(samples []*Sample) switchCost {
 	var kept, added []float64
 	for _, x := range samples {
@@ -52,8 +50,9 @@ func (c switchCost) bounded(samples []*Sample) switchCost {
 	return c
 }
 
-// mostPerSwitchNs is what a switch can cost at most: the running time of a sample holds all of its switches.
-// The fourth least bounds it, since corrections of single samples may be wrong; it's infinite where too few have any.
+// mostPerSwitchNs returns an upper bound of the cost of a switch: the running time of a sample holds all of its
+// switches. Of the samples' bounds the fourth least is used, since corrections of single samples may be wrong.
+// It's infinite if too few samples have switches.
 func mostPerSwitchNs(samples []*Sample) float64 {
 	var each []float64
 	for _, x := range samples {
@@ -69,10 +68,9 @@ func mostPerSwitchNs(samples []*Sample) float64 {
 }
 
 const (
-	// longCall is the rank of the samples without a switch that long calls reach.
+	// longCall is the rank, among the samples without a switch, that long calls reach.
 	longCall = 0.99
-	// dearTimes: where switches seem to add more than this many times their usual cost, something
-	// else did.
+	// dearTimes: if switches seem to add more than this many times their usual cost, something else did.
 	dearTimes = 2
 	// boundTimes: on average, switches add at most this many times what they typically add.
 	boundTimes = 3
@@ -83,22 +81,22 @@ func quantileOf(values []float64, p float64) float64 {
 	return stats.Quantile(values, p)
 }
 
-// Costs of a switch in nanoseconds of CPU time: at least a way into the kernel and out again, at
-// most 10 µs there and the filling of a core's own caches (2 MB at 20 GB/s).
+// Costs of a switch in nanoseconds of CPU time: at least a way into the kernel and out again; usually at most
+// 10 µs there and the filling of a core's own caches (2 MB at 20 GB/s).
 const (
 	leastSwitchNs = 500.0
 	usualSwitchNs = 110e3
 	mostSwitchNs  = 2e6
 	costSteps     = 256
 	fewestFitted  = 6
-	// leastFitNs is how well a cost can be known at best.
+	// leastFitNs is the least standard error of a fitted cost.
 	leastFitNs = 50.0
 )
 
-// newSwitchCost joins what is known beforehand with what the samples say. Where time slices end
-// at ticks, samples with more switches have more of the interruptions too that the looks
-// see, lostShare of the running time: then a part of the growth, up to what is lost in a
-// slice, is in these already. Nobody tells which part.
+// newSwitchCost joins what is known beforehand with what the samples say. If time slices end at ticks, samples
+// with more switches also have more of the interruptions that the looks see, which take lostShare of the
+// running time. Then the looks' model already holds a part of the growth, at most what is lost in a slice. It
+// is unknown which part, so that none, half and all are equally likely.
 func newSwitchCost(samples []*Sample, speed coreSpeed, lostShare float64) switchCost {
 	slope, errorNs := growth(samples, speed)
 	inSliceNs := 0.0
@@ -123,7 +121,7 @@ func newSwitchCost(samples []*Sample, speed coreSpeed, lostShare float64) switch
 	return c
 }
 
-// totalSwitches are those of all samples.
+// totalSwitches returns the number of switches of all samples.
 func totalSwitches(samples []*Sample) float64 {
 	var switches float64
 	for _, x := range samples {
@@ -132,12 +130,12 @@ func totalSwitches(samples []*Sample) float64 {
 	return switches
 }
 
-// likelihood of an error of so many standard deviations; never quite nothing, as
-// the fit may be worse than it says.
+// likelihood returns the likelihood of an error of the given number of standard deviations. It is never quite
+// 0, as the fit may be worse than it says.
 func likelihood(deviations float64) float64 { return math.Exp(-deviations*deviations/2) + 1e-6 }
 
-// growth is by how much the running time grows with each switch, and the standard
-// error of that: infinite where the samples don't say.
+// growth returns by how many nanoseconds the running time grows with each switch, and the standard error of
+// that, which is infinite if the samples don't say.
 func growth(samples []*Sample, speed coreSpeed) (slope, standardError float64) {
 	if len(samples) < fewestFitted {
 		return 0, inf
@@ -154,7 +152,7 @@ func growth(samples []*Sample, speed coreSpeed) (slope, standardError float64) {
 	return line.Slope.Value, math.Max(leastFitNs, line.Slope.HalfWidth()/1.96)
 }
 
-// draw is a possible cost; 0 where no samples were looked at.
+// draw returns a possible cost; 0 if no samples were looked at.
 func (c switchCost) draw(rng *rand.Rand) float64 {
 	if len(c.ns) == 0 {
 		return 0

@@ -8,43 +8,42 @@ import (
 	"chronoscope/stats"
 )
 
-// Mean is the statistic of a subject whose own time varies: the mean of all calls,
-// less what disturbances took on average. The K least samples would be the time of
-// its fast calls only.
+// Mean is the statistic of a subject whose own time varies: the mean of all calls, less what disturbances took
+// on average. The K least samples would give the time of its fast calls only.
 const Mean = "mean"
 
 const (
-	// unexplainedShare of the least is how much more the mean may be without a cause
-	// that is known: a mean that is closer changes nothing.
+	// unexplainedShare is a share of the time of a fast call. A mean that exceeds this time by less is not
+	// taken for different, even without a known cause.
 	unexplainedShare = 0.005
-	// fewerScenarios are drawn to see what disturbances explain at most.
+	// fewerScenarios is the number of scenarios drawn to see what disturbances explain at most.
 	fewerScenarios = 64
-	// collectorNs is what the garbage collector takes at most for each byte that is
-	// allocated: some 0.1 to 0.5 ns beside a small live heap, and about 1 ns where each
-	// collection has to mark as much as was allocated since the last. From collectorShare of
-	// a call on it matters.
+	// collectorNs is what the garbage collector takes at most for each allocated byte, in nanoseconds: some 0.1
+	// to 0.5 with a small live heap, and about 1 if each collection has to mark as much as was allocated since
+	// the last. It matters if it exceeds collectorShare of a call.
 	collectorNs, collectorShare = 1, 0.01
-	// slowRank of the samples tells how slow calls are: longer ones may have been interrupted.
+	// slowRank is the rank of the sample that tells how slow calls are: longer ones may have been interrupted.
 	slowRank = 0.95
-	// leftOutShare is how far the samples that were left out may move the mean.
+	// leftOutShare is the share by which the samples that were left out may change the mean.
 	leftOutShare = 0.02
-	// rareShare is how much a few long samples may add to the mean beyond what disturbances
-	// usually take: one call in a thousand that takes two hundred times as long adds 20 %.
+	// rareShare is the share that a few long samples may add to the mean beyond what disturbances usually take:
+	// one call in a thousand that takes two hundred times as long adds 20 %.
 	rareShare = 0.03
-	// leastSeen is the fewest slow calls that a mean is taken to rest on.
+	// leastSeen is the least number of slow calls that a mean is assumed to rest on.
 	leastSeen = 0.25
-	// blockOf consecutive samples are taken together to see how uncertain a mean is of
-	// which neighbours resemble each other, where there are at least blocksFrom samples.
+	// blockOf is the number of consecutive samples that are taken together to find the error of a mean, since
+	// neighbouring samples may be alike. This needs at least blocksFrom samples.
 	blockOf, blocksFrom = 8, 64
-	// fewestBursts tell how uncertain a mean is where the cost changes from burst to burst.
+	// fewestBursts is the smallest number of bursts that tells the error of a mean if the cost changes from
+	// burst to burst.
 	fewestBursts = 4
 )
 
-// whole is what all calls of some samples took together.
+// whole is the sum over the calls of some samples.
 type whole struct {
 	calls float64
-	// totalNs is their time at the reference rate, without the clock's cost. It is the
-	// sum of byClockNs, of samples that kept their CPU, and byCPUNs, of the others.
+	// totalNs is the calls' time at the reference rate, without the clock's cost. It is the sum of byClockNs,
+	// for samples that kept their CPU, and byCPUNs, for the others.
 	totalNs, byClockNs, byCPUNs float64
 	switches                    float64
 }
@@ -66,8 +65,8 @@ func wholeOf(samples []*Sample, v inference) whole {
 	return w
 }
 
-// callsNs is what the calls of a sample took, at the reference rate. Those of a core that
-// had another rate are taken to have gone with it.
+// callsNs returns the time of a sample's calls, in nanoseconds at the reference rate. If the core had another
+// rate, the time is taken to be inversely proportional to it.
 func (v inference) callsNs(x *Sample) float64 {
 	run := v.speed.atReference(x, v.scaling)
 	if x.Rejected == CoreSpeed {
@@ -76,8 +75,8 @@ func (v inference) callsNs(x *Sample) float64 {
 	return run - v.overhead.clockNs
 }
 
-// rescaledNs is by how much the mean of samples would differ if time did not go with the
-// core's rate, or the chains that showed another one were disturbed.
+// rescaledNs returns by how much the mean of samples would differ if time did not depend on the core's rate, or
+// if the chains that showed another rate were disturbed.
 func (v inference) rescaledNs(samples []*Sample) float64 {
 	var ns, calls float64
 	for _, x := range samples {
@@ -89,7 +88,7 @@ func (v inference) rescaledNs(samples []*Sample) float64 {
 	return math.Abs(ns) / calls
 }
 
-// disturbed draws what disturbances add to all of it, sorted.
+// disturbed draws what disturbances add to the whole, sorted.
 func (w whole) disturbed(v inference, model disturbances) []float64 {
 	var drawn []float64
 	var one scenario
@@ -101,12 +100,12 @@ func (w whole) disturbed(v inference, model disturbances) []float64 {
 	return drawn
 }
 
-// parts of the samples, from the least on, whose means are held against what disturbances
-// make of them. Rare long interruptions are in the last parts only, and what is in many
-// samples shows best in those without them.
+// parts are the shares of the samples, from the least on, whose means are compared with what disturbances
+// explain. Rare long interruptions are in the last parts only. What is in many samples shows best in parts
+// without such interruptions.
 var parts = [8]float64{0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 1}
 
-// partMeans are the means of the parts of sorted values.
+// partMeans returns the means of the parts of sorted values.
 func partMeans(sorted []float64) (means [len(parts)]float64) {
 	var sum float64
 	taken := 0
@@ -119,9 +118,9 @@ func partMeans(sorted []float64) (means [len(parts)]float64) {
 	return means
 }
 
-// varies reports that some part of the samples took longer than the estimate of an
-// undisturbed call and the disturbances explain: then the subject's own time varies, or
-// something slows it that neither the kernel's counts nor the looks show.
+// varies reports whether some part of the samples took longer than an undisturbed call and the disturbances
+// explain. Then the subject's own time varies, or it is slowed by something that neither the kernel's counts
+// nor the looks show.
 func (v inference) varies(least stats.Estimate) bool {
 	var w scenario
 	var most [len(parts)][]float64
@@ -142,7 +141,7 @@ func (v inference) varies(least stats.Estimate) bool {
 	return false
 }
 
-// of is the inference from other samples, all of the same number of calls.
+// of returns the inference from other samples, all with the same number of calls.
 func (v inference) of(samples []*Sample) inference {
 	v.n, v.used, v.runNs = samples[0].N, slices.Clone(samples), nil
 	for _, x := range samples {
@@ -153,8 +152,8 @@ func (v inference) of(samples []*Sample) inference {
 	return v
 }
 
-// lessSharing takes off what sharing the core may have added: a long sample may have been
-// shared in its middle only, which the probes at its ends don't see.
+// lessSharing subtracts what sharing the core may have added: a long sample may have been shared in its middle
+// only, which the probes at its ends don't see.
 func (v inference) lessSharing(s env.Sharing, least stats.Estimate) inference {
 	if s.Told() {
 		for i, run := range v.runNs {
@@ -164,8 +163,8 @@ func (v inference) lessSharing(s env.Sharing, least stats.Estimate) inference {
 	return v
 }
 
-// onTheWhole is what a call costs on the whole. varies says that this is more than the time of an
-// undisturbed call.
+// onTheWhole returns the mean cost of a call. varies says that this is more than the time of an undisturbed
+// call.
 func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.Estimate, varies bool) {
 	v.model.switches = v.model.switches.bounded(c.full)
 	all := c.calls()
@@ -183,34 +182,34 @@ func (c *conclusion) onTheWhole(v inference, least stats.Estimate) (mean stats.E
 	return mean, varies
 }
 
-// withRareCalls is the time of a fast call with an interval that reaches up to the mean, where a few
-// long samples make the mean greater by more than disturbances usually do: calls that are slow now and
-// then, or rare disturbances, may have made them long.
+// withRareCalls returns the time of a fast call. If a few long samples make the mean greater by more than
+// disturbances usually do, the interval reaches beyond the mean: calls that are slow now and then, or rare
+// disturbances, may have made these samples long.
 func (c *conclusion) withRareCalls(least, mean stats.Estimate) stats.Estimate {
 	above := mean.Value - least.Value
 	if above <= unexplainedShare*least.Value || above <= 2*least.HalfWidth() {
 		return least
 	}
 	c.above = above / least.Value
-	least.Hi = math.Max(least.Hi, least.Value+2*above) // as few long samples may be half of those to be expected
+	least.Hi = math.Max(least.Hi, least.Value+2*above) // by chance, only half of the expected number of long samples may have occurred
 	return least
 }
 
-// meanError is how far the mean of the samples may be off, below and above, as so many
-// samples differ by so much. slowNs is the mean's part that slow calls add. Where that
-// rests on few of them, their number is taken for Poisson distributed: as many as k were
-// seen where up to k + 2 + 1.96 sqrt(k+1) are to be expected.
+// meanError returns how far the mean of the samples may be off, below and above, given how much the samples
+// differ. slowNs is the part of the mean that slow calls add. If few slow calls cause it, their number is taken
+// for Poisson distributed: if k were seen, up to k + 2 + 1.96 sqrt(k+1) may be expected.
 func (v inference) meanError(samples []*Sample, meanNs, slowNs float64) (below, above float64) {
 	departure := func(x *Sample) float64 { return v.callsNs(x) - float64(x.N)*meanNs }
 	standardError := standardErrorOf(samples, departure)
-	few := 1 + 1.5/float64(len(samples)-1) // Student's t beside the normal distribution
+	few := 1 + 1.5/float64(len(samples)-1) // approximates Student's t divided by the normal quantile
 	below = math.Max(1.96*few*standardError, errorOfBursts(samples, departure))
 	k := math.Max(leastSeen, math.Pow(slowNs/math.Max(standardError, 1e-9), 2))
 	return below, below*math.Sqrt(1+1/k) + 2*standardError/math.Sqrt(k)
 }
 
-// standardErrorOf is that of the mean a call, by how the samples depart from it, one by one
-// and in blocks. They are in the order in which they were taken.
+// standardErrorOf returns the standard error of the mean per call. departure returns how far a sample departs
+// from the mean. The greater of two errors counts, by single samples and by blocks of them; the samples are in
+// the order in which they were taken.
 func standardErrorOf(ordered []*Sample, departure func(*Sample) float64) float64 {
 	blocked := func(size int) float64 {
 		var squares, calls float64
@@ -231,8 +230,8 @@ func standardErrorOf(ordered []*Sample, departure func(*Sample) float64) float64
 	return math.Max(blocked(1), blocked(blockOf))
 }
 
-// errorOfBursts is the half-width of the mean's interval by how bursts depart from it; 0 where there
-// are fewer than fewestBursts.
+// errorOfBursts returns the half-width of the mean's interval by how much bursts depart from the mean; 0 if
+// there are fewer than fewestBursts.
 func errorOfBursts(ordered []*Sample, departure func(*Sample) float64) float64 {
 	sums := map[int]float64{}
 	var calls, squares float64
@@ -250,9 +249,9 @@ func errorOfBursts(ordered []*Sample, departure func(*Sample) float64) float64 {
 	return stats.StudentT(n-1) * math.Sqrt(squares*n/(n-1)) / calls
 }
 
-// calls are the samples that a mean is taken of, in their order: the accepted ones of all the
-// calls and of half of them, and those on a core of another rate. The rate changes in more
-// of the slow calls than of the fast ones, so that without these the mean came out low.
+// calls returns the samples for the mean, in their order: the accepted ones, and those on a core of another
+// rate. The rate changes during more of the slow calls than of the fast ones, so that without these samples the
+// mean would be too low.
 func (c *conclusion) calls() []*Sample {
 	var calls []*Sample
 	for i := range c.Samples {
@@ -263,7 +262,7 @@ func (c *conclusion) calls() []*Sample {
 	return calls
 }
 
-// judgeWhole says where the value is not, or may not be, what a call costs on the whole.
+// judgeWhole lowers the verdict if the value is not, or may not be, the mean cost of a call.
 func (c *conclusion) judgeWhole() {
 	if c.blocks {
 		return
@@ -288,11 +287,12 @@ func (c *conclusion) judgeWhole() {
 	}
 }
 
-// shortErrors is by how many standard errors two means have to differ.
+// shortErrors is the number of standard errors by which two means have to differ.
 const shortErrors = 3
 
-// shortTake is by what share a call takes longer in samples of the usual length than in surveys, 0 where that may be
-// chance. What is done anew after some time, such as a cache that expires, also becomes due between the samples.
+// shortTake returns by what share a call takes longer in samples of the usual length than in surveys, 0 if that
+// may be chance. What is renewed after some time, such as a cache that expires, also becomes due between the
+// samples.
 func (c *conclusion) shortTake() float64 {
 	if min(len(c.full), len(c.surveys)) < fewestApart {
 		return 0
@@ -314,7 +314,7 @@ func (c *conclusion) shortTake() float64 {
 	return short/long - 1
 }
 
-// slowTimes is how many times as long as the fastest samples the slow ones take.
+// slowTimes returns the time of slow samples divided by that of the fastest.
 func (c *conclusion) slowTimes() float64 {
 	var perCall []float64
 	for _, x := range c.full {
@@ -324,10 +324,9 @@ func (c *conclusion) slowTimes() float64 {
 	return stats.Quantile(perCall, slowRank) / perCall[0]
 }
 
-// leftOutMoves is by what share the mean is greater with the samples that were left out
-// for what happened to them while they ran, by their CPU time at the reference rate: long
-// calls are more often preempted and moved than short ones, and the core's rate changes in
-// more of them.
+// leftOutMoves returns by what share the mean is greater with the samples that were left out for what happened
+// while they ran, by their CPU time at the reference rate. Long calls are preempted and migrated more often
+// than short ones, and the core's rate changes during more of them.
 func (c *conclusion) leftOutMoves() float64 {
 	var keptNs, keptCalls, leftNs, leftCalls float64
 	isKept := func(x *Sample) bool {
@@ -354,8 +353,9 @@ func (c *conclusion) leftOutMoves() float64 {
 	return (keptNs+leftNs)/(keptCalls+leftCalls)/kept - 1
 }
 
-// ownNs is the CPU time of a sample at the reference rate. The garbage is collected by other threads
-// too: only a subject that asks for it has a collection in its samples ([Here]).
+// ownNs returns the CPU time of a sample at the reference rate, in nanoseconds. Other threads collect garbage
+// too. Only a subject that asks for a collection has one in its samples ([Here]), so that its running time
+// counts too.
 func (c *conclusion) ownNs(x *Sample) float64 {
 	ns := float64(x.Use.CPUNs) - c.m.overhead.lookNs - c.m.overhead.clockNs
 	switch x.Rejected {
@@ -367,7 +367,7 @@ func (c *conclusion) ownNs(x *Sample) float64 {
 	return ns
 }
 
-// allocatedBytes is what a call allocates.
+// allocatedBytes returns the number of bytes that a call allocates.
 func (c *conclusion) allocatedBytes() float64 {
 	var bytes, calls float64
 	for i := range c.Samples {

@@ -36,7 +36,7 @@ func costOf(source Source) stats.Estimate {
 	}
 }
 
-// timedCostOf measures the most, in ns, that the clocks add to a call that the finer one times as well:
+// timedCostOf measures an upper bound, in ns, of what the clocks add to a call that the finer clock times too:
 // four whole readings.
 func timedCostOf(source Source) float64 {
 	if source.costNs != nil {

@@ -15,11 +15,11 @@ type moment struct {
 
 func (m *Meter) now() moment { return moment{m.source.clock.Read(), m.source.fine()} }
 
-// ledger closes a group of calls at each edge that calls see. Calls around one edge depend on one
-// another: on one processor they exclude each other, and where several work on one request they
-// coincide. The differences between groups contain both effects.
+// ledger closes a group of calls at each edge that calls see. Calls around one edge depend on one another: on
+// one processor they exclude each other, and calls that serve one request on several processors coincide. The
+// differences between groups contain both effects.
 //
-// The first call that sees an edge updates the ledger; this is a look. If the ledger is locked, a call
+// The first call that sees an edge updates the ledger; this update is a look. If the ledger is locked, a call
 // shorter than a second skips the update: the group then ends at a later edge, and its sums stay right.
 type ledger struct {
 	mutex   sync.Mutex
@@ -72,7 +72,7 @@ func (l *ledger) turn(m *Meter, now int64) {
 	next := moment{now, m.source.fine()}
 	if m.setSince(l.seen, next) {
 		l.steps++
-		if now > l.seen.reading { // a call during which the clock went back is found by its negative length
+		if now > l.seen.reading { // a step back shows as a negative length of the call
 			l.stepBefore.Store(l.seen.reading)
 			l.stepAfter.Store(now)
 		}

@@ -26,7 +26,7 @@ type Meter struct {
 	// timedCostNs is the most that the clocks add to a timed call; see timedCostOf.
 	timedCostNs float64
 	foreign     atomic.Uint64 // calls of Stop with a start of another meter
-	tails       *tails        // nil where single calls are not timed
+	tails       *tails        // nil if single calls are not timed
 }
 
 // Start is the value that [Meter.Start] returns for [Meter.Stop]. The zero value is that of a call
@@ -55,7 +55,7 @@ func (n notes) weight() int64 { return 1 << (n & weightBits) >> 1 }
 // lateNs returns how late the call began.
 func (n notes) lateNs() (ns float64, known bool) { return float64(n >> lateShift), n&late != 0 }
 
-// passedOver is the meter in the starts of calls that sampling leaves out.
+// passedOver is the meter of the starts of calls that sampling leaves out.
 var passedOver Meter
 
 // Option changes how a meter is made.
@@ -186,9 +186,8 @@ func (m *Meter) moved(shard *shard, start, now int64) (ticks uint64, counts bool
 	return uint64(whole), true
 }
 
-// scramble turns consecutive numbers into unrelated ones (the multipliers are those
-// of the finalizer of MurmurHash3), so that the choice of calls is not in step
-// with a pattern in them.
+// scramble maps consecutive numbers to unrelated ones (the multipliers are those of the finalizer of
+// MurmurHash3), so that the choice of calls is not in step with a pattern in them.
 func scramble(n uint64) uint64 {
 	n *= 0xff51afd7ed558ccd
 	n ^= n >> 33

@@ -92,7 +92,7 @@ func (p Phases) plus(other Phases) Phases {
 const (
 	// harmonics is the largest number of evenly spaced places in the tick for which phase lock is found.
 	harmonics = phaseBins / 2
-	// fewestPhases is the least number of ticks with a look.
+	// fewestPhases is the least number of ticks with a look that the search needs.
 	fewestPhases = 20
 	// lockChance is the probability that calls which fall evenly over the tick seem locked.
 	lockChance = 0.005

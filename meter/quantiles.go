@@ -24,9 +24,9 @@ type population []sampled
 
 // tails returns the percentiles of the calls that were made; nil if none was timed.
 //
-// They are those of all calls, timed or not. Which calls to time was decided at random for each one,
-// so the intervals hold however calls depend on one another. They are narrower the larger the share of
-// timed calls is; if all were timed, only the width of a bucket and the uncertainty of the clocks are
+// They are the percentiles of all calls, timed or not. For each call it was decided at random whether to time
+// it, so that the intervals hold however calls depend on one another. The larger the share of timed calls, the
+// narrower the intervals; if all were timed, only the width of a bucket and the uncertainty of the clocks are
 // left. They say nothing about future calls.
 func (s Snapshot) tails(of func(*TailCounts) Histogram) *stats.Tails {
 	var all population
@@ -107,8 +107,8 @@ func (all population) bucket(share float64) (fromNs, toNs float64) {
 	return boundNs(key - 1), boundNs(key)
 }
 
-// effective is the number of independent calls that would tell as much about the p-quantile; infinite
-// if all calls were timed.
+// effective returns the number of independent calls that would tell as much about the p-quantile; infinite if
+// all calls were timed.
 func (all population) effective(p float64) float64 {
 	var calls float64
 	for _, s := range all {

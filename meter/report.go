@@ -29,12 +29,12 @@ type Report struct {
 	// Mean does not include it; that of [Report.MeanWithBias] does.
 	TickBias stats.Estimate `json:"tick_bias"`
 	// Tails are percentiles of the time from Start to Stop; nil without [WithTails]. FromIntended are
-	// percentiles of the time from when calls should have begun; nil if none was started by
+	// percentiles of the time from the moment at which a call should have begun; nil if none was started by
 	// [Meter.StartAt].
 	Tails        *stats.Tails `json:"tails,omitempty"`
 	FromIntended *stats.Tails `json:"from_intended,omitempty"`
 	stats.Judgement
-	// Caveats have to be kept in mind, whatever the verdict.
+	// Caveats have to be kept in mind whatever the verdict is.
 	Caveats []string `json:"caveats"`
 }
 
@@ -155,8 +155,8 @@ func (p Part) interval(mean, variance float64) (lo, hi float64) {
 	return stats.ScoreInterval(mean, stats.Scatter{Units: n, Dispersion: math.Max(variance, 0) / rounding})
 }
 
-// independentEdges is the effective number of independent edges: at most the number of groups, and
-// less where few calls saw most of the ticks.
+// independentEdges is the effective number of independent edges: at most the number of groups, and less if few
+// calls saw most of the ticks.
 func (p Part) independentEdges() float64 {
 	weighted := float64(p.Ticks) / float64(p.Squares) * float64(p.Ticks)
 	return math.Max(1, min(weighted, float64(p.Groups.Count)-1))

@@ -23,7 +23,7 @@ type shard struct {
 	between  atomic.Uint64 // calls that moved by no whole number of ticks
 
 	distribution *distribution // nil for a coarse clock
-	tails        *sketches     // shared with some other shards; nil where single calls are not timed
+	tails        *sketches     // shared with some other shards; nil if single calls are not timed
 
 	_ [40]byte // processors fetch cache lines of 64 bytes in pairs
 }

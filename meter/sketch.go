@@ -18,8 +18,8 @@ const (
 	HistogramSchema = 5
 
 	perPowerOfTwo  = 1 << HistogramSchema
-	leastExponent  = -30 // 0.93 ns; what is shorter is in the first bucket
-	mostExponent   = 10  // 17 minutes; what is longer is in the last
+	leastExponent  = -30 // 0.93 ns; shorter durations are in the first bucket
+	mostExponent   = 10  // 17 minutes; longer durations are in the last
 	sketchBuckets  = (mostExponent - leastExponent) * perPowerOfTwo
 	firstBucketKey = leastExponent*perPowerOfTwo + 1
 )
@@ -50,8 +50,8 @@ var fractions, firstFraction = func() (bounds [perPowerOfTwo + 1]float64, first 
 	return bounds, first
 }()
 
-// sketchKey is the number of the bucket of a duration in seconds, as native histograms count them:
-// bucket k goes from 2^((k-1)/32), excluded, to 2^(k/32).
+// sketchKey returns the number of the bucket of a duration in seconds, as native histograms count them: bucket
+// k goes from 2^((k-1)/32), excluded, to 2^(k/32).
 func sketchKey(seconds float64) int {
 	bits := math.Float64bits(seconds)
 	exponent := int(bits>>52&0x7ff) - 1022

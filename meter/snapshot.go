@@ -73,7 +73,7 @@ type Faults struct {
 	Foreign uint64 `json:"foreign"`
 	// Backward counts calls that were left out because the clock went back.
 	Backward uint64 `json:"backward"`
-	// Steps counts how often the clock was found to have been set, and Stepped the calls that were
+	// Steps is the number of times that the clock was found to have been set, and Stepped the calls that were
 	// left out because it was set during them.
 	Steps   uint64 `json:"steps"`
 	Stepped uint64 `json:"stepped"`

@@ -25,8 +25,8 @@ type Source struct {
 	vouched string
 	// costNs is the clock's own cost inside of an interval; nil if it has to be measured.
 	costNs *stats.Estimate
-	// fine is a finer clock, in nanoseconds, which is read at rare calls to see
-	// where in the tick they fall, and whether the coarse one keeps time.
+	// fine is a finer clock, in nanoseconds, which is read at rare calls to see at which place in the tick they
+	// fall, and whether the coarse clock keeps time.
 	fine func() int64
 	// sameTime says that both clocks show the same time, apart from the ticks, and so don't drift
 	// apart.
@@ -59,13 +59,11 @@ func Counter(rated clock.Rated) (Source, error) {
 	return Source{clock: rated.Clock, tickNs: tick, perTick: 1, eachCall: true, fine: goMonotonic}, nil
 }
 
-// Own is a coarse clock of the caller's making, for systems where the kernel
-// offers none.
+// Own is a coarse clock that the caller provides, for systems whose kernel offers none.
 //
-// A variable that a goroutine advances is no such clock. The goroutine runs when the
-// measured code does not, so that the variable changes between calls rather than within
-// them: the mean comes out far too small, or zero on a single processor, and
-// nothing in the counts shows it.
+// A variable that a goroutine advances is not suitable. The goroutine runs while the measured code does not, so
+// that the variable changes between calls rather than within them: the mean comes out far too small, or zero on
+// a single processor, and nothing in the counts shows it.
 type Own struct {
 	// Name tells the clock from others; snapshots of one name and tick add up.
 	Name string

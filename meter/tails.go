@@ -127,11 +127,11 @@ func (s *sketches) bookFromIntended(waitedNs, ns float64) {
 
 // TailCounts counts the times of single calls.
 type TailCounts struct {
-	// Calls are the times from Start to Stop, less the median cost of reading the clocks. FromIntended
-	// are the times from when calls should have begun.
+	// Calls are the times from Start to Stop, less the median cost of reading the clocks. FromIntended are the
+	// times from the moments at which the calls should have begun.
 	Calls        Histogram `json:"calls"`
 	FromIntended Histogram `json:"from_intended"`
-	// Queued is how many calls waited for longer before they began than they then took.
+	// Queued is the number of calls that waited longer before they began than they then took.
 	Queued uint64 `json:"queued"`
 	// CostBelowNs and CostAboveNs are sums over the calls: how much less and how much more than the
 	// median the readings of the clocks may have cost.
@@ -193,13 +193,13 @@ type Exemplar struct {
 	At    time.Time `json:"at"`
 }
 
-// mostExemplars is how many of the slowest calls are kept.
+// mostExemplars is the number of slowest calls that are kept.
 const mostExemplars = 10
 
 // exemplarAge is the age at which a faster call may replace an exemplar.
 const exemplarAge = time.Minute
 
-// exemplars are the slowest of the recent calls.
+// exemplars has the slowest of the recent calls.
 type exemplars struct {
 	mutex sync.Mutex
 	kept  []Exemplar

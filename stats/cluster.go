@@ -28,11 +28,11 @@ type Merge struct {
 // distance of their two farthest values, so that no two values in a cluster of height h differ by
 // more than h.
 //
-// The algorithm follows chains of nearest neighbours, in time n² (Müllner, "Modern hierarchical,
-// agglomerative clustering algorithms", arXiv:1109.2378, 2011, section 3). If distances are
-// equal, the tree is not unique: a cluster with several nearest clusters then prefers its
-// predecessor in the chain, or otherwise the first of them in the order of the points, where a
-// merged cluster stands at the place of its later part. SciPy's linkage makes the same choices.
+// The algorithm follows chains of nearest neighbours, in time n² (Müllner, "Modern hierarchical, agglomerative
+// clustering algorithms", arXiv:1109.2378, 2011, section 3). If distances are equal, the tree is not unique: a
+// cluster with several nearest clusters then prefers its predecessor in the chain, or otherwise the first of
+// them in the order of the points. In this order a merged cluster has the place of its later part. SciPy's
+// linkage makes the same choices.
 //
 // Values that are not finite are an error.
 func CompleteLinkage(values []float64) (Dendrogram, error) {

@@ -20,7 +20,7 @@ func (s *Scatter) Observe(squares, freedom, variance float64) {
 	contrast := squares / freedom
 	prior := priorParts * math.Pow(math.Min(contrast, 1/contrast), 2)
 	factor := (squares + prior*s.Dispersion) / (freedom + prior)
-	if factor > 1 { // varying durations also add variance where rounding adds none
+	if factor > 1 { // varying durations add variance even at means at which rounding adds none
 		s.Extra += (factor - 1) * variance
 	} else {
 		s.Dispersion, s.Extra = factor, factor*s.Extra

@@ -1,7 +1,7 @@
 // Package stats turns samples into estimates: a value, the interval that bounds it, and a verdict on
 // how far it can be trusted.
 //
-// It does not know what a sample means; the caller does.
+// The caller knows what a sample means; this package does not.
 package stats
 
 import (

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Exposure says by how much a disturbance during the samples, such as programs on other CPUs, may
-// have lengthened them. A sample's exposure is the amount of the disturbance during it, from 0 to
-// 1.
+// Exposure says by how much a disturbance during the samples, such as programs on other CPUs, may have
+// lengthened them. A sample's exposure is the amount of the disturbance during it, 0 or more, such as the mean
+// number of other CPUs in use.
 type Exposure struct {
 	// Mean is the mean exposure of the samples.
 	Mean float64

@@ -26,7 +26,7 @@ type bin struct {
 // A histogram holds the samples in the two forms that the fits need.
 type histogram struct {
 	cells []cell // in ascending order
-	bins  []bin  // in ascending order; there are gaps where no samples are
+	bins  []bin  // in ascending order; ranges without samples may lie between them
 	grain float64
 	n     int     // number of samples
 	span  float64 // from the first bin's lo to the last bin's hi

@@ -43,8 +43,8 @@ func logNormalAt(s start, shift, stretch float64) distribution {
 	return distribution{cdf, map[string]float64{"mu": d.Mu, "sigma": d.Sigma}}
 }
 
-// gammaAt varies the mean and the shape. Their estimates are independent; those of scale and shape are
-// not.
+// gammaAt varies the mean and the shape, since their estimates are independent. The estimates of scale and
+// shape are not.
 func gammaAt(s start, shift, stretch float64) distribution {
 	cv := (s.high - s.low) / 2 / s.median
 	mean := s.median * math.Exp(shift*cv)

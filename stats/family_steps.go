@@ -42,8 +42,8 @@ func fitSteps(h histogram) (best Fit, ok bool) {
 	return best, ok
 }
 
-// placeAtoms puts at most k atoms where the most samples are, one after the other. A group with less
-// than the share of strays is not a step.
+// placeAtoms places at most k atoms, one after the other, each at the grain that holds the most of the
+// remaining samples. A group with less than the share of strays is not a step.
 func placeAtoms(h histogram, k int) steps {
 	s := steps{grain: h.grain}
 	rest := slices.Clone(h.cells)

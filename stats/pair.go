@@ -48,8 +48,9 @@ type PairJoint struct {
 // Side is the side of a limit on which a ratio lies.
 type Side string
 
-// The sides. A ratio is beyond the limit if its adjusted P value is at most the suite's probability of
-// false alarms. It is within the limit if, at any look, the upper bound of its own 95 % interval is.
+// The sides. A ratio is beyond the limit if its adjusted P value is at most the suite's probability of false
+// alarms. It is within the limit if, at any look, the upper bound of its own 95 % interval is at most the
+// limit.
 const (
 	Within Side = "within"
 	Beyond Side = "beyond"

@@ -56,7 +56,8 @@ type Bounded struct{ Lo, Mid, Hi, Disturbed float64 }
 // subjects are equal, either is equally likely to be the slower one of a pair.
 type Pairs struct{ low, middle, high, disturbed []float64 } // the ratios, and how much each pair was disturbed
 
-// Add adds a pair of times, and reports whether it counts. A pair in which a time may be 0 does not.
+// Add adds a pair of times, and reports whether the pair counts. It does not count if one of the times may be
+// 0.
 func (p *Pairs) Add(first, second Bounded) bool {
 	if !(first.Lo > 0 && second.Lo > 0) {
 		return false

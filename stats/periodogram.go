@@ -100,7 +100,7 @@ func Transform(sorted []float64, from, width, leastBin float64) Spectrum {
 	return s
 }
 
-// beyondEnvelope returns the first index beyond the peak at frequency zero. That peak only shows where
+// beyondEnvelope returns the first index beyond the peak at frequency zero. That peak only shows at which place
 // the points lie as a whole.
 func (s Spectrum) beyondEnvelope() int {
 	for i, a := range s.Amplitudes {

@@ -13,7 +13,7 @@ import (
 // coarse clock have many (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed.,
 // chapter 3).
 
-// drawnPermutations is how many permutations are drawn if counting all of them would take more than
+// drawnPermutations is the number of permutations that are drawn if counting all of them would take more than
 // mostCounting steps.
 const (
 	drawnPermutations = 9999
@@ -101,8 +101,8 @@ func PairedPermutationTest(differences []float64, seed uint64) (float64, error) 
 	return countSigns(ranks, far), nil
 }
 
-// twiceMidranks returns the ranks of the values, where ties share their mean rank, doubled so that they
-// are whole numbers.
+// twiceMidranks returns the ranks of the values, doubled so that they are whole numbers. Ties share their mean
+// rank.
 func twiceMidranks(values []float64) ([]int, error) {
 	order := make([]int, len(values))
 	for i, v := range values {

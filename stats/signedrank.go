@@ -44,10 +44,10 @@ func SignedRankTail(samples []float64, centre float64) float64 {
 	return math.Min(1, tail)
 }
 
-// SignedRankBounds bounds the centre about which the samples are distributed symmetrically. Each bound is
-// wrong with a probability of at most chance. lo and hi are two of the averages of all pairs of samples,
-// where each sample also forms a pair with itself (Hollander, Wolfe and Chicken, Nonparametric
-// Statistical Methods, 3rd ed., section 3.3). They are NaN if there are too few samples.
+// SignedRankBounds bounds the centre about which the samples are distributed symmetrically. Each bound is wrong
+// with a probability of at most chance. lo and hi are two of the averages of all pairs of samples, including
+// pairs of a sample with itself (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed.,
+// section 3.3). They are NaN if there are too few samples.
 func SignedRankBounds(samples []float64, chance float64) (lo, hi float64) {
 	n := len(samples)
 	rank := lowestSignedRank(n, chance)

@@ -67,9 +67,8 @@ func pairSlopes(x, y []float64) (slopes []float64, pairs int) {
 	return slopes, pairs
 }
 
-// place moves the values of the given ranks, counted from 0, to where sorting all values would put
-// them, in a fraction of the time (quickselect: Hoare, "Find", CACM 4, 1961). Ranks beyond the values
-// are ignored.
+// place moves the values of the given ranks, counted from 0, to the places that they would have after sorting,
+// in a fraction of the time (quickselect: Hoare, "Find", CACM 4, 1961). Ranks beyond the values are ignored.
 func place(values []float64, ranks []int) {
 	placeFrom(values, 0, 2*bits.Len(uint(len(values))), ranks)
 }

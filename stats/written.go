@@ -20,8 +20,8 @@ type TimeUnit struct {
 
 const hourNs, dayNs, yearNs = 3600e9, 86400e9, 365.25 * 86400e9
 
-// timeUnits is sorted from the longest unit to the shortest. Each unit starts at a length that
-// three digits would round up to 1000 of the next shorter unit.
+// timeUnits is sorted from the longest unit to the shortest. From seconds down, a unit starts at the length
+// that three digits would round up to 1000 of the next shorter unit.
 var timeUnits = []TimeUnit{
 	{"years", yearNs, 2 * yearNs}, {"days", dayNs, 2 * dayNs}, {"hours", hourNs, 2 * hourNs},
 	{"s", 1e9, 999.5e6}, {"ms", 1e6, 999.5e3}, {"µs", 1e3, 999.5}, {"ns", 1, 0},
@@ -92,7 +92,8 @@ func Share(share float64) string {
 	}
 }
 
-// Percent formats a share in percent with one decimal, and with none from 100 % on.
+// Percent formats a share in percent with one decimal, and with none if it rounds to 100 % or more, unless it
+// is exactly 100 %.
 func Percent(share float64) string {
 	switch {
 	case !IsFinite(share):

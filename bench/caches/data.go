@@ -1,11 +1,10 @@
 package main
 
-// eight doubles are the data of the experiment: one cache line on most processors.
+// eight is a piece of data, eight doubles: one cache line on most processors.
 type eight [8]float64
 
-// procA sets eight doubles to zero, as in the source. It lies in a file of its own, as
-// procB does, far from the code that measures: a processor that fetches code also
-// fetches what follows.
+// procA sets eight doubles to zero, as Bryant's does. Like procB it lies in a file of its own, far from the
+// code that measures: a processor that fetches code also fetches what follows.
 //
 //go:noinline
 func procA(b *eight) { *b = eight{} }

@@ -17,9 +17,8 @@ import (
 // Access is what the procedures of the experiment do with their data.
 type Access string
 
-// The ways of access. The source's procedures write. A processor with a store buffer does not wait
-// for the line that it writes, so that a miss hardly shows on today's processors. It has to wait for
-// a line that it reads.
+// The ways of access. Bryant's procedures write. A processor with a store buffer does not wait for the line
+// that it writes, so that a miss hardly shows on today's processors. It has to wait for a line that it reads.
 const (
 	Writing Access = "writing"
 	Reading Access = "reading"
@@ -28,37 +27,34 @@ const (
 // CacheCalls are the six calls of Bryant 2003, Figure 9.13, in their order.
 var CacheCalls = [6]string{"procA(b1)", "procA(b2)", "procA(b3)", "procA(b1)", "procB(b1)", "procB(b2)"}
 
-// CacheExperiment is Figure 9.13 made here, often: from caches that hold neither the
-// program's code nor the three pieces of data, six calls follow one another.
+// CacheExperiment is the experiment of Figure 9.13, made here many times: six calls follow one another,
+// beginning with caches that hold neither the program's code nor the three pieces of data.
 //
-// The source's processor fetched code when it came to it. Today's predict where calls
-// go, above all after the first repetitions, and fetch that code while they wait for
-// something else: p and m are then small, of chance size, and of either sign, since
-// the equations take every miss to be waited for and procA to cost what procB does.
+// Bryant's processor fetched code when it came to it. Today's processors predict the targets of calls, above
+// all after the first repetitions, and fetch that code while they wait for something else. Then p and m are
+// small, vary by chance, and may be negative: the equations assume that every miss is waited for, and that
+// procA costs what procB does.
 type CacheExperiment struct {
 	Access Access
-	// Ns are the six measurements, in nanoseconds, with all that the two readings of
-	// the clock take: medians over batches of the mean of each batch's middle half, as
-	// the clock may be too coarse for the median of single calls. Cycles are the same in cycles of the core; NaN
-	// where its rate is not known.
+	// Ns are the six measurements, in nanoseconds, including the two readings of the clock. They are medians
+	// over batches of the mean of each batch's middle half, as the clock may be too coarse for the median of
+	// single calls. Cycles are the same in cycles of the core; NaN if its rate is unknown.
 	Ns, Cycles [6]stats.Estimate
-	// C, M, P and D are practice problem 9.6, solved for each batch, in
-	// nanoseconds: a call without misses (the clock's own cost included); loading the
-	// code that measures; loading the procedure; loading its data.
+	// C, M, P and D are the solution of practice problem 9.6, in nanoseconds, as medians over batches. C is a
+	// call without misses, including the clock's cost; M is loading the code that measures, P loading the
+	// procedure, and D loading its data.
 	C, M, P, D stats.Estimate
 }
 
-// CacheCosts are the unknowns of practice problem 9.6, in the unit of the
-// measurements.
+// CacheCosts has the unknowns of practice problem 9.6, in the unit of the measurements.
 type CacheCosts struct{ C, M, P, D float64 }
 
-// SolveCacheCosts solves the six equations of the calls in CacheCalls by least
-// squares:
+// SolveCacheCosts solves the six equations of the calls in CacheCalls by least squares:
 //
 //	c + m + p + d = y1,  c + d = y2,  c + d = y3,  c = y4,  c + p = y5,  c = y6
 //
-// Of these y1 alone holds m and y5 alone p, so that both are met exactly, and c and
-// c + d are the means of their two measurements.
+// m is in y1 only, and apart from y1, p is in y5 only. So both equations hold exactly, and c and c + d are the
+// means of their two measurements.
 func SolveCacheCosts(y [6]float64) CacheCosts {
 	c := (y[3] + y[5]) / 2
 	d := (y[1]+y[2])/2 - c
@@ -66,9 +62,9 @@ func SolveCacheCosts(y [6]float64) CacheCosts {
 	return CacheCosts{C: c, M: y[0] - c - p - d, P: p, D: d}
 }
 
-// measureCaches makes the experiment the given number of times, some 50 µs each. Where ctx ends
-// the result is of the repetitions so far. The error is ctx's, or says that lines
-// can't be flushed here, or that there is no clock.
+// measureCaches makes the experiment the given number of times, some 50 µs each. If ctx ends, the result is of
+// the repetitions so far. The error is ctx's, or says that lines can't be flushed here, or that there is no
+// clock.
 func measureCaches(ctx context.Context, e *kbest.Evictor, access Access, repetitions int) (*CacheExperiment, error) {
 	if repetitions < fewestRepetitions || repetitions > mostRepetitions {
 		return nil, fmt.Errorf("%d repetitions of the cache experiment: choose %d to %d", repetitions, fewestRepetitions, mostRepetitions)
@@ -100,11 +96,11 @@ func measureCaches(ctx context.Context, e *kbest.Evictor, access Access, repetit
 	return x, ctx.Err()
 }
 
-// errTooCoarse says that a clock does not show what is to be seen.
+// errTooCoarse says that a clock can't show the calls' times.
 var errTooCoarse = errors.New("the calls take no time that the clock shows: a finer clock is needed")
 
-// apart is the distance of the three pieces of data, in pieces: more than a
-// prefetcher reaches, and not a power of two.
+// apart is the distance between the three pieces of data, in pieces: more than a prefetcher reaches, and not a
+// power of two.
 const apart = 133
 
 type cacheTrial struct {
@@ -134,7 +130,7 @@ func (t *cacheTrial) six() (ns [6]float64) {
 	return ns
 }
 
-// timed is one measurement. It is never inlined, so that all six run the same code.
+// timed makes one measurement. It is never inlined, so that all six calls are measured by the same code.
 //
 //go:noinline
 func (t *cacheTrial) timed(procedure func(*eight), b *eight) float64 {
@@ -174,8 +170,8 @@ func concludeCaches(access Access, rows [][6]float64, coreHz float64) *CacheExpe
 	return x
 }
 
-// middleMean is the mean of the middle half of one of the six measurements: few
-// repetitions that were interrupted don't move it.
+// middleMean returns the mean of the middle half of one of the six measurements: a few interrupted repetitions
+// don't change it.
 func middleMean(rows [][6]float64, i int) float64 {
 	var values []float64
 	for _, row := range rows {

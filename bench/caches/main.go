@@ -1,7 +1,6 @@
-// Command caches shows what caches do to a measurement (Bryant 2003, section 9.4.2):
-// whether this machine's caches can be cleared, what walks over memory take with
-// cold and with warm data, the measurements of Figure 9.12, and the experiment of
-// Figure 9.13, with practice problem 9.6 solved for this machine and for the source's.
+// Command caches shows what caches do to a measurement (Bryant 2003, section 9.4.2): whether this machine's
+// caches can be cleared, what walks over memory take with cold and with warm data, the measurements of Figure
+// 9.12, and the experiment of Figure 9.13, with practice problem 9.6 solved for this machine and for Bryant's.
 //
 //	cd bench && go run ./caches
 package main
@@ -88,7 +87,7 @@ func printCheck(ctx context.Context, w io.Writer, e *kbest.Evictor) error {
 	return nil
 }
 
-// walk is memory that is walked along a ring, a cache line a step.
+// walk is memory that is walked along a ring, one cache line per step.
 type walk []struct {
 	next int32
 	_    [60]byte
@@ -146,8 +145,8 @@ func printWalks(ctx context.Context, w io.Writer, e *kbest.Evictor, bytes int) e
 	return nil
 }
 
-// executions of the sum, and the other processes, in the source's figures 9.11 and
-// 9.12.
+// executions is the number of executions of the sum, others that of other processes, in Bryant's figures 9.11
+// and 9.12.
 const (
 	executions = 18
 	others     = 3

@@ -43,8 +43,8 @@ static uint64_t readBatch(long n, long batch) {
 */
 import "C"
 
-// cSubjects read the bare counter in C. The loops are in C too: a call from Go
-// to C costs several readings, and is made once for all of them.
+// cSubjects returns subjects that read the bare counter in C. The loops are in C too: a call from Go to C costs
+// several readings, and is made once for all of them.
 func cSubjects() []subject {
 	return []subject{
 		{cInline, func(n int) int64 { return int64(C.readInline(C.long(n))) }},

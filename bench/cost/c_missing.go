@@ -2,6 +2,6 @@
 
 package main
 
-// cSubjects are none without a C compiler (or CGO_ENABLED=1), or where the
-// processor's counter is not known; the comparisons with C say so.
+// cSubjects returns nothing without a C compiler (or CGO_ENABLED=1), or if the processor's counter is unknown;
+// the comparisons with C say so.
 func cSubjects() []subject { return nil }

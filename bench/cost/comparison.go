@@ -7,8 +7,8 @@ import (
 	"chronoscope/stats"
 )
 
-// A comparison is the cost of one subject over that of another, with the limit
-// that the project has set itself.
+// A comparison is the cost of one subject divided by that of another, with the limit that the project has set
+// itself.
 type comparison struct {
 	over, under string
 	limit       float64
@@ -32,8 +32,8 @@ type ratio struct {
 	standing string
 }
 
-// of compares the costs of each round with those of the same round, so that
-// what slows a whole round cancels.
+// of compares the costs of each round with those of the same round, so that a slowdown of the whole round
+// cancels.
 func (c comparison) of(costs map[string][]float64) (ratio, error) {
 	over, under := costs[c.over], costs[c.under]
 	if over == nil || under == nil {
@@ -51,7 +51,7 @@ func (c comparison) of(costs map[string][]float64) (ratio, error) {
 	return ratio{median, stats.Quantile(ratios, 0.05), stats.Quantile(ratios, 0.95), c.standing(median)}, nil
 }
 
-// standing tells whether the whole interval is within the limit.
+// standing says whether the whole interval is within the limit.
 func (c comparison) standing(median stats.Estimate) string {
 	within, beyond := median.Hi <= c.limit, median.Lo > c.limit
 	if c.atLeast {

@@ -49,7 +49,7 @@ func run(args []string, stdout io.Writer) error {
 	return nil
 }
 
-// measure gives the cost of a reading in nanoseconds, by subject and round.
+// measure returns the cost of a reading in nanoseconds, by subject and round.
 func measure(all []subject, rounds, readings int, random *rand.Rand) map[string][]float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -89,7 +89,7 @@ func printCosts(stdout io.Writer, all []subject, costs map[string][]float64) {
 	w.Flush()
 }
 
-// allocations of one reading.
+// allocations returns the number of allocations of one reading.
 func allocations(s subject) float64 {
 	const readings = 10_000
 	return testing.AllocsPerRun(5, func() { runtime.KeepAlive(s.read(readings)) }) / readings

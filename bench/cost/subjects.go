@@ -12,8 +12,8 @@ import (
 // that the compiler treats it as it would in a program.
 type subject struct {
 	name string
-	// read takes n readings and returns something made of all of them, so that
-	// none can be left out.
+	// read takes n readings and returns a value that depends on all of them, so that the compiler can leave
+	// none out.
 	read func(n int) int64
 }
 
@@ -29,11 +29,11 @@ const (
 	cBatch       = "C, stored to an array"
 )
 
-// batch is how many readings are stored before the array is used again: 8 KB,
-// which stay in the first level cache.
+// batch is the number of readings that are stored before the array is used again: 8 KB, which stay in the first
+// level cache.
 const batch = 1024
 
-// subjects are all ways to read a clock that this program was built with.
+// subjects returns all ways to read a clock that this program was built with.
 func subjects() []subject {
 	all := append(cSubjects(), goSubjects...)
 	for _, name := range []string{"tsc", "cntvct"} {

@@ -1,6 +1,6 @@
-// Command gate measures how often the gate of chronoscope bench is wrong, and what it sees: it
-// simulates suites of benchmarks on what a CPU of a real machine lost (clock/clocktest's
-// recordings), of which both revisions are the same or one benchmark takes longer.
+// Command gate measures how often the gate of chronoscope bench is wrong, and which slowdowns it sees. It
+// simulates suites of benchmarks on what a CPU of a real machine lost (the recordings of clock/clocktest). Both
+// revisions of a suite are the same, or one benchmark takes longer.
 //
 //	go run ./gate -suites 1000
 //	go run ./gate -suites 1000 -planted 0.05 -limit 0.01
@@ -32,10 +32,10 @@ type experiment struct {
 	suites, benchmarks int
 	planted, limit     float64
 	falseAlarms        float64
-	deviation          float64 // of processes from one another
+	deviation          float64 // share by which processes differ from one another
 	layouts            int     // of each revision
-	placement          float64 // by which share layouts differ from one another
-	noise              string  // which recordings
+	placement          float64 // share by which layouts differ from one another
+	noise              string  // part of the names of the recordings
 	maxTime            time.Duration
 }
 
@@ -58,11 +58,11 @@ func main() {
 	}
 }
 
-// outcome is what the gate says of some suites.
+// outcome is what the gate says about some suites.
 type outcome struct {
-	failed, blamed int // suites that fail, and those that fail for what did not change
-	found          int // planted slowdowns that are found
-	visible, seen  int // planted ones that the plan says can be seen, and those of them that are found
+	failed, blamed int // suites that fail, and suites that fail because of unchanged benchmarks
+	found          int // suites whose planted slowdown is found
+	visible, seen  int // suites whose planted slowdown the plan calls visible, and those of them in which it is found
 	minutes        []float64
 }
 
@@ -99,7 +99,7 @@ func (e experiment) run(w io.Writer) error {
 	return nil
 }
 
-// on simulates suites on what was recorded.
+// on simulates suites on a recording.
 func (e experiment) on(r *clocktest.Recording) (outcome, error) {
 	outcomes, errs := make([]outcome, e.suites), make([]error, e.suites)
 	var workers sync.WaitGroup
@@ -126,11 +126,11 @@ func (e experiment) on(r *clocktest.Recording) (outcome, error) {
 	return sum, nil
 }
 
-// slowed is the name of the benchmark that takes longer where something is planted.
+// slowed is the name of the benchmark that takes longer if a slowdown is planted.
 const slowed = "Benchmark0"
 
-// suite measures one suite, and holds it against the gate. What the plan says is known before from
-// a few pairs of equal code.
+// suite measures one suite, and judges it by the gate. Whether the plan calls a slowdown visible is found
+// beforehand, from a few pairs of equal code.
 func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err error) {
 	m := newSimulated(r, seed, e)
 	plan := gobench.QuickPlan
@@ -178,7 +178,7 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 	return o, nil
 }
 
-// compare measures both revisions of some benchmarks.
+// compare measures and compares both revisions of some benchmarks.
 func (s *simulated) compare(groups [][]gobench.Benchmark, plan gobench.Plan) (all []gobench.Comparison, err error) {
 	measured, err := gobench.Measure(context.Background(), s, groups, plan, s.setting, nil)
 	if err != nil {
@@ -199,11 +199,11 @@ type simulated struct {
 	opNs      map[string]float64
 	placed    map[string]float64 // the factor of each layout of a benchmark
 	placement float64
-	slower    float64 // the factor of the new revision of what is slowed
+	slower    float64 // the factor of the slowed benchmark's new revision
 	deviation float64
 }
 
-// startNs is what a process takes before its benchmark.
+// startNs is the time that a process takes before its benchmark.
 const startNs = 3e6
 
 func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated {
@@ -222,7 +222,8 @@ func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated 
 	return s
 }
 
-// Run implements [gobench.Runner]. The process looks at itself around the iterations, as on Linux.
+// Run implements [gobench.Runner]. The process reads its own counters before and after the iterations, as on
+// Linux.
 func (s *simulated) Run(_ context.Context, b gobench.Benchmark, n int, traced bool) (gobench.Observation, error) {
 	if _, known := s.placed[b.Binary]; !known {
 		s.placed[b.Binary] = math.Exp(s.placement * s.rng.NormFloat64())

@@ -1,14 +1,12 @@
-// Command kbest holds K-best measurements against work of known length, beside the
-// source's own scheme, Go's package testing and the library github.com/loov/hrtime:
-// the error of each, and the time that it took, in one run, on the same CPU, in
-// turn. With -load 11 ten processes want the CPU too.
+// Command kbest compares K-best measurements with work of known length, together with Bryant's own scheme, Go's
+// package testing and the library github.com/loov/hrtime: the error of each, and the time that it took, in one
+// run, on the same CPU, in turn. With -load 11 ten other processes want the CPU too.
 //
 //	cd bench && go run ./kbest
 //	cd bench && go run ./kbest -ns 50,1e3,1e5,1e6,1e7,1e8,1e9 -load 11 -repetitions 1
 //
-// The truth is taken afresh before and after each measurement, from batches so
-// short that most escape every disturbance; it lies between the two, since the core's
-// rate moves.
+// The truth is measured anew before and after each measurement, from batches so short that most escape every
+// disturbance. It lies between the two, since the core's rate changes.
 package main
 
 import (
@@ -105,8 +103,7 @@ type experiment struct {
 	trials int
 }
 
-// truthTime is how long the truth is looked for on each side of a measurement, of
-// running time.
+// truthTime is the running time for which the truth is measured on each side of a measurement.
 const truthTime = 40 * time.Millisecond
 
 // measure lets each of the peers measure the same work, in turn.
@@ -139,38 +136,36 @@ func (e experiment) measure(ns float64, repetitions int, only string) map[string
 	return rows
 }
 
-// answer is what a peer says of the work, in nanoseconds a call; without an interval
-// where it gives none.
+// answer is what a peer says about the work, in nanoseconds a call; without an interval if the peer gives none.
 type answer struct {
 	ns       float64
 	lo, hi   float64
 	interval bool
 	verdict  stats.Verdict
-	// cycles is the same in cycles of the core, which hold at any rate of it; nil where
-	// the peer gives none.
+	// cycles is the same in cycles of the core, which hold at any rate of it; nil if the peer gives none.
 	cycles *answer
-	// wall is what the source's scheme says of the same samples, by the wall clock.
+	// wall is what Bryant's scheme says about the same samples, by the wall clock.
 	wall *answer
 }
 
-// truth lies between what was found before and after the measurement.
+// truth lies between the values before and after the measurement.
 type truth struct{ lo, hi float64 }
 
 func between(before, after float64) truth { return truth{min(before, after), max(before, after)} }
 
 func (t truth) middle() float64 { return (t.lo + t.hi) / 2 }
 
-// row is all that a peer said of one work.
+// row has all answers of a peer for one work.
 type row struct {
 	truths, values, errors, widths, times []float64
 	covered, trusted                      int
 	interval                              bool
 	unit                                  string
 	of                                    string
-	cycles, wall                          *row // what it said in cycles, and by the wall clock
+	cycles, wall                          *row // its answers in cycles, and by the wall clock
 }
 
-// add counts an answer. It covers the truth where its interval meets that of the truth.
+// add counts an answer. An answer covers the truth if its interval overlaps that of the truth.
 func (r *row) add(a answer, t truth, took time.Duration) {
 	r.truths, r.values = append(r.truths, t.middle()), append(r.values, a.ns)
 	r.errors = append(r.errors, math.Abs(a.ns/t.middle()-1))

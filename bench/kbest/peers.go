@@ -43,7 +43,7 @@ func peerNames() []string {
 	return names
 }
 
-// precision is what K-best is asked for: half the width of its interval.
+// precision is the half-width of the interval that K-best is asked for, as a share.
 const precision = 0.005
 
 func (e experiment) kbest(f func()) answer {
@@ -69,8 +69,8 @@ func (e experiment) kbest(f func()) answer {
 	return a
 }
 
-// compare measures the work in turn with a chain of known length: their ratio holds
-// however the core's rate moves meanwhile.
+// compare measures the work in turn with a chain of known length: their ratio holds however the core's rate
+// changes meanwhile.
 func (e experiment) compare(f func()) answer {
 	station, release, err := kbest.Here(e.ctx, kbest.Setting{})
 	if err != nil {
@@ -99,9 +99,8 @@ func (e experiment) compare(f func()) answer {
 		cycles: &answer{ns: c.Ratio.Value * cycles, lo: c.Ratio.Lo * cycles, hi: c.Ratio.Hi * cycles, interval: true, verdict: c.Verdict}}
 }
 
-// theSource is the scheme of Bryant 2003, section 9.4.3, with its K = 3, its epsilon
-// of 0.1 % and its M = 30, by the wall clock; short calls in batches. The interval is
-// what it claims.
+// theSource is the scheme of Bryant 2003, section 9.4.3, with its K = 3, its epsilon of 0.1 % and its M = 30,
+// by the wall clock; short calls are made in batches. The interval is what the scheme claims.
 func theSource(_ experiment, f func()) answer {
 	calls := callsFor(f, 25e3)
 	best := kbest.NewBest(3)
@@ -120,7 +119,7 @@ func theSource(_ experiment, f func()) answer {
 	return a
 }
 
-// callsFor is how many calls take so long.
+// callsFor returns how many calls take ns nanoseconds.
 func callsFor(f func(), ns float64) int {
 	least := math.Inf(1)
 	for range 3 {
@@ -144,7 +143,7 @@ func goBenchmark(f func(), benchtime string) answer {
 	return answer{ns: float64(r.T) / float64(r.N)}
 }
 
-// hrtimeLaps are laps of the given number of calls, in nanoseconds: 4,096 as in that library's
+// hrtimeLaps returns laps of the given number of calls, in nanoseconds: 4,096 laps as in that library's
 // examples, or as many as fit into a second.
 func hrtimeLaps(f func(), calls int) []float64 {
 	laps := min(4096, callsFor(f, 1e9)/calls+1)

@@ -1,12 +1,12 @@
-// Command lateness holds Chronoscope's figures of how late a timer is against those of cyclictest
-// (Debian's rt-tests): both sleep until moments that are a millisecond apart, on the same CPU, in turn.
+// Command lateness compares Chronoscope's figures of how late a timer is with those of cyclictest (Debian's
+// rt-tests): both sleep until moments that are a millisecond apart, on the same CPU, in turn.
 //
 //	cd bench && go run ./lateness -cpu 1
 //	cd bench && go run ./lateness -cpu 1 -load 4
 //
-// Figures of both agree if they differ by 2 µs or 5 % at most, whichever is more. They differ by chance if the
-// 95 % interval of the difference, by drawing rounds again, has such a difference. Each round also has
-// a second turn of cyclictest: how far it differs from itself is as close as any tool can come.
+// Two figures agree if they differ by at most 2 µs or 5 %, whichever is more. Otherwise they differ by chance
+// if the 95 % interval of the difference, from resampled rounds, reaches such a small difference. Each round
+// also has a second turn of cyclictest: no tool can come closer to cyclictest than cyclictest itself does.
 package main
 
 import (
@@ -74,10 +74,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return nil
 }
 
-// round has the wake-ups of both, and of cyclictest a second time, one after the other.
+// round has the wake-ups of both tools, and of cyclictest a second time, made one after the other.
 type round struct{ ours, theirs, again []float64 }
 
-// here is how late Chronoscope sees each wake-up, in nanoseconds.
+// here returns how late Chronoscope sees each wake-up, in nanoseconds.
 func here(ctx context.Context, cpu int, interval time.Duration, wakes int) (late []float64, err error) {
 	for _, t := range lateness.KernelTimers(cpu) {
 		if t.Name != "clock_nanosleep, absolute" {
@@ -100,7 +100,7 @@ func here(ctx context.Context, cpu int, interval time.Duration, wakes int) (late
 	return nil, errors.New("this system has no clock_nanosleep")
 }
 
-// cyclictest is how late cyclictest sees each wake-up.
+// cyclictest returns how late cyclictest sees each wake-up, in nanoseconds.
 func cyclictest(ctx context.Context, cpu int, interval time.Duration, wakes int) (late []float64, err error) {
 	c := exec.CommandContext(ctx, "cyclictest", "--affinity="+strconv.Itoa(cpu), "--threads=1", "--default-system", "--nsecs", "--verbose",
 		fmt.Sprintf("--interval=%d", interval.Microseconds()), "--loops="+strconv.Itoa(wakes))
@@ -163,11 +163,11 @@ func joined(all []round, wakes func(round) []float64) (late []float64) {
 	return late
 }
 
-// resamples of the rounds give the interval of a difference.
+// resamples is the number of times that rounds are drawn again for the interval of a difference.
 const resamples = 1000
 
-// say compares a figure of two series of wake-ups. Wake-ups of a round depend on one another, as the machine is the same, so
-// that whole rounds are drawn again for the interval of the difference.
+// say compares a figure of two series of wake-ups. Wake-ups of a round depend on one another, as the machine is
+// the same. So the interval of the difference comes from drawing whole rounds again.
 func say(w io.Writer, name string, all []round, figure func([]round, func(round) []float64) float64, one, other func(round) []float64) {
 	ours, theirs := figure(all, one), figure(all, other)
 	random := rand.New(rand.NewPCG(23, 8))

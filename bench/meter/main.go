@@ -1,13 +1,12 @@
-// Command meter holds the discrete method against time.Now on the same calls: an HTTP
-// server hashes what it is sent, a meter on the kernel's tick and a pair of time.Now
-// time the hashing, and the command says how far the two means lie apart, and whether
-// the meter's interval holds the other.
+// Command meter compares the discrete method with time.Now on the same calls. An HTTP server hashes a fixed
+// number of bytes for each request. A meter on the kernel's tick and a pair of time.Now both time the hashing.
+// The command says how far the two means lie apart, and whether the meter's interval covers the other mean.
 //
 //	cd bench && go run ./meter -duration 60s -procs 2 -busy 2
 //
-// A tick of 4 ms has 250 edges a second, of which the share of the time that the code
-// runs is seen: 10,000 edges take a minute and more. Several runs add up: -merge
-// FILE reads what earlier runs counted, and writes back what all have.
+// A tick of 4 ms has 250 edges a second. The meter sees the share of them that falls into the hashing, so that
+// 10,000 edges take more than a minute. Several runs add up: -merge FILE reads what earlier runs counted, and
+// writes the sum back.
 package main
 
 import (
@@ -78,8 +77,8 @@ type experiment struct {
 	calls, ns atomic.Int64 // by time.Now
 }
 
-// handle times the hashing with time.Now inside of the meter's interval, so that the
-// meter sees the reading of that clock in addition.
+// handle times the hashing with time.Now inside of the meter's interval, so that this interval also includes a
+// reading of time.Now.
 func (e *experiment) handle(w http.ResponseWriter, _ *http.Request) {
 	start := e.m.Start()
 	began := time.Now()
@@ -140,7 +139,7 @@ func compute(ctx context.Context) {
 	}
 }
 
-// counts are what both ways have counted.
+// counts are the totals of both ways of timing.
 type counts struct {
 	Meter     meter.Snapshot
 	Calls, Ns int64
@@ -167,8 +166,8 @@ func merged(file string, c counts) (counts, error) {
 	return c, os.WriteFile(file, text, 0o644)
 }
 
-// print compares. What time.Now costs lies inside the meter's interval only, and is
-// added to the truth.
+// print compares the two means. The cost of time.Now lies inside the meter's interval only, and is added to the
+// truth.
 func (c counts) print(stdout io.Writer) error {
 	cost := nowCostNs()
 	truth := float64(c.Ns)/float64(c.Calls) + cost
@@ -185,7 +184,7 @@ func (c counts) print(stdout io.Writer) error {
 	return nil
 }
 
-// nowCostNs is the time from one reading of time.Now to the next.
+// nowCostNs returns the time from one reading of time.Now to the next.
 func nowCostNs() float64 {
 	var costs []float64
 	for range 100 {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// agreement is how the figures of both are compared.
+// agreement says how the figures of go test and chronoscope bench are compared.
 type agreement struct {
 	tool, packages string
 	functions      int           // benchmark functions of each module
@@ -26,14 +26,15 @@ type agreement struct {
 	limit          time.Duration
 }
 
-// figure is what one of both says of a benchmark: the time of an operation with its interval, and its
-// allocations. verdict is ours.
+// figure is what one of the two tools says about a benchmark: the time of an operation with its interval, and
+// its allocations. verdict is that of chronoscope.
 type figure struct {
 	seconds, lo, hi, allocs float64
 	verdict                 string
 }
 
-// half is the number of repetitions of go test before ours, and again after: what drifts meets both alike.
+// half is the number of repetitions of go test before chronoscope's, and again after them, so that drift hits
+// both alike.
 const half = 5
 
 // compare prints the benchmarks of a module whose figures disagree, and a line for the module.
@@ -52,7 +53,7 @@ func (a agreement) compare(ctx context.Context, w io.Writer, module string) erro
 	measure := append([]string{
 		"test", "-run=^$", "-bench=" + bench, "-benchmem", fmt.Sprintf("-count=%d", half), "-benchtime=" + a.benchTime.String(), "-timeout=" + a.limit.String(),
 	}, packages...)
-	before, _ := run(ctx, dir, "go", measure...) // where some fail, the others are compared
+	before, _ := run(ctx, dir, "go", measure...) // if some fail, the others are compared
 	document, err := run(ctx, dir, a.tool, slices.Concat([]string{"bench"}, packages, []string{"--bench=" + bench, "--quick", "--timeout=" + a.limit.String(), "--format=json"})...)
 	if len(document) == 0 {
 		return err
@@ -70,11 +71,11 @@ func (a agreement) compare(ctx context.Context, w io.Writer, module string) erro
 	return ctx.Err()
 }
 
-// headOfAgreement names the columns of report.
+// headOfAgreement has the names of the columns of report.
 const headOfAgreement = "module                                     both  sec/op agrees  disagrees  not usable  allocs/op agree  disagree  median ratio  minutes\n"
 
-// report prints what is compared and where both disagree: their intervals have no time in common, or their
-// allocations are not the same number, which go test rounds down.
+// report prints how many benchmarks both tools have, and those that disagree: whose intervals of the time do
+// not overlap, or whose allocations are not the same number (go test rounds it down).
 func (a agreement) report(w io.Writer, module string, theirs, ours map[string]figure, took time.Duration) {
 	both, agree, disagree, unusable, same, other := 0, 0, 0, 0, 0, 0
 	var ratios []float64
@@ -132,7 +133,7 @@ func chooseFunctions(names map[string]bool, n int) (chosen, packages []string) {
 	return slices.Compact(chosen), slices.Compact(packages)
 }
 
-// theirFigures returns what benchstat makes of the output of go test.
+// theirFigures returns what benchstat computes from the output of go test.
 func theirFigures(output []byte) (map[string]figure, error) {
 	seconds, allocs := map[string][]float64{}, map[string][]float64{}
 	reader := benchfmt.NewReader(bytes.NewReader(output), "go test")
@@ -170,7 +171,7 @@ func theirFigures(output []byte) (map[string]figure, error) {
 	return all, reader.Err()
 }
 
-// ourFigures returns what a document says.
+// ourFigures returns the figures of chronoscope's document.
 func ourFigures(document []byte) (map[string]figure, error) {
 	var d struct {
 		Results []struct {

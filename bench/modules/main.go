@@ -1,6 +1,6 @@
-// Command modules compares the names of the benchmarks that go test runs in modules which nobody here
-// wrote with those that chronoscope bench has a line for. Each is run once. With -agree it compares the
-// figures: sec/op and allocs/op of ten repetitions of go test, as benchstat sums them up, with ours.
+// Command modules compares the names of the benchmarks that go test runs with those that chronoscope bench has
+// a line for, in modules that others wrote. Each benchmark is run once. With -agree it compares the figures:
+// sec/op and allocs/op of ten repetitions of go test, as benchstat summarises them, with those of chronoscope.
 //
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./modules -chronoscope /tmp/chronoscope                     # eight modules
@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-// compare prints a line for a module, and the names that only one of both has.
+// compare prints a line for a module, and the names that only one of the two tools has.
 func compare(ctx context.Context, w io.Writer, tool, module, packages string, limit time.Duration) error {
 	dir, err := download(ctx, module)
 	if err != nil {
@@ -109,7 +109,7 @@ func download(ctx context.Context, module string) (string, error) {
 	return m.Dir, nil
 }
 
-// run runs a program and returns what it printed, also where it ended with an error.
+// run runs a program and returns what it printed, even if it ended with an error.
 func run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	var said bytes.Buffer
@@ -121,7 +121,7 @@ func run(ctx context.Context, dir, name string, args ...string) ([]byte, error) 
 	return out, err
 }
 
-// A result of go test, and the line that names its package.
+// The line of a result of go test, and the line that names its package.
 var (
 	result = regexp.MustCompile(`^(Benchmark\S*?)(?:-\d+)?\s+\d+\t`)
 	inside = regexp.MustCompile(`^pkg: (\S+)`)
@@ -141,7 +141,7 @@ func namesOf(output string) map[string]bool {
 	return names
 }
 
-// namesIn returns those of a document, and the reasons that stand beside them.
+// namesIn returns the names in a document, and the reasons that stand beside them.
 func namesIn(document []byte) (names map[string]bool, why map[string]string, err error) {
 	var d struct {
 		Results []struct {

@@ -1,11 +1,13 @@
-// Command neighbour measures what chronoscope serve costs a program beside it, on another CPU and on the same one.
-// chronoscope run measures known work in pairs, in random order: with serve stopped (SIGSTOP), and with it running.
+// Command neighbour measures what chronoscope serve costs a program on another CPU and on the same one.
+// chronoscope run measures known work in pairs, in random order: with serve stopped (SIGSTOP), and with it
+// running.
 //
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./neighbour -chronoscope /tmp/chronoscope    # 7 minutes, on a calm machine with two CPUs
 //
 // While serve is stopped its turns fall due, so that all of them are taken in the half of the time in which it
-// runs. With half of the default budget, that half sees turns as often as a machine with the default budget does.
+// runs. With half of the default budget, that half sees turns as often as a machine with the default budget
+// does.
 package main
 
 import (
@@ -69,7 +71,7 @@ func knownWork() uint64 {
 	return x + uint64(at)
 }
 
-// measure compares known work on a CPU with serve on its own CPU running and stopped.
+// measure compares two times of known work: while serve runs on its own CPU, and while serve is stopped.
 func measure(tool, budget string, serveCPU, workCPU int, limit time.Duration) (e effect, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -112,7 +114,7 @@ func measure(tool, budget string, serveCPU, workCPU int, limit time.Duration) (e
 
 var listensOn = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 
-// listening returns the address that serve says it listens on.
+// listening returns the address on which serve says that it listens.
 func listening(said io.Reader) (string, error) {
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		if found := listensOn.FindStringSubmatch(lines.Text()); found != nil {
@@ -139,7 +141,7 @@ func surveyed(address string) error {
 	return fmt.Errorf("serve makes no survey")
 }
 
-// cpuSeconds is the CPU time that a process has used; clock ticks are 10 ms for programs.
+// cpuSeconds returns the CPU time that a process has used; a clock tick is 10 ms for programs.
 func cpuSeconds(pid int) (seconds float64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
@@ -150,7 +152,7 @@ func cpuSeconds(pid int) (seconds float64) {
 	return seconds
 }
 
-// effect is how much longer work takes beside serve.
+// effect is how much longer work takes while serve runs.
 type effect struct {
 	ratio, lo, hi, serveSeconds float64
 	medians                     string // run's own comparison
@@ -161,7 +163,7 @@ func (e effect) String() string {
 	return fmt.Sprintf("the mean time is %+.3f %% (95 %% interval %+.3f to %+.3f), of %d pairs; %s; serve used %.2f s", 100*(e.ratio-1), 100*(e.lo-1), 100*(e.hi-1), e.pairs, e.medians, e.serveSeconds)
 }
 
-// verdict compares with the largest ratio that is allowed.
+// verdict compares the ratio with the largest one that is allowed.
 func (e effect) verdict(most float64) string {
 	switch {
 	case e.hi <= most:

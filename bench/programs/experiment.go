@@ -19,7 +19,7 @@ import (
 	"chronoscope/stats"
 )
 
-// experiment is where and how is measured.
+// experiment says where and how to measure.
 type experiment struct {
 	cpu, load, runs int
 	hyperfine       bool
@@ -29,11 +29,11 @@ type experiment struct {
 	setting     program.Setting
 	launcher    *process.Launcher
 	folder      string
-	program     string // the subjects'
+	program     string // path of the subjects' program
 	roundsPerMs float64
 }
 
-// open looks at the machine, and at how fast the chain is, without competitors.
+// open finds out about the machine, and calibrates the chain, without competitors.
 func (e *experiment) open(ctx context.Context) (release func(), err error) {
 	restore, err := machine.Pin([]int{e.cpu})
 	if err != nil {
@@ -64,7 +64,7 @@ func (e *experiment) open(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// calibrate finds how many rounds take a millisecond.
+// calibrate finds how many rounds of the chain take a millisecond.
 func (e *experiment) calibrate(ctx context.Context) error {
 	const many = 1e7
 	c := process.Command{Path: e.program, Args: []string{"chain", strconv.Itoa(many)}, CPUs: []int{e.cpu}}
@@ -80,8 +80,8 @@ func (e *experiment) calibrate(ctx context.Context) error {
 	return nil
 }
 
-// noted makes one run that the kernel notes. Root's has a niceness that leaves strangers
-// little.
+// noted makes one run whose events the kernel records. If root calls it, the run's niceness leaves little to
+// strangers.
 func (e *experiment) noted(ctx context.Context, c process.Command) (process.Run, error) {
 	c.Untraced, c.Events = true, true
 	if os.Geteuid() == 0 {
@@ -97,7 +97,7 @@ func (e *experiment) noted(ctx context.Context, c process.Command) (process.Run,
 	return run, err
 }
 
-// outcome is one measurement beside its truth. Times are in nanoseconds.
+// outcome is one measurement with its truth. Times are in nanoseconds.
 type outcome struct {
 	Subject  string         `json:"subject"`
 	Load     int            `json:"load"`
@@ -108,14 +108,14 @@ type outcome struct {
 	Method   program.Method `json:"method"`
 	Verdict  stats.Verdict  `json:"verdict"`
 	Reasons  []string       `json:"reasons"`
-	// PeerWallNs and PeerCPUNs are hyperfine's means; 0 where it was not asked.
+	// PeerWallNs and PeerCPUNs are hyperfine's means; 0 if hyperfine was not asked.
 	PeerWallNs float64 `json:"hyperfine_wall_ns"`
 	PeerCPUNs  float64 `json:"hyperfine_user_and_system_ns"`
 }
 
 func (o outcome) covered() bool { return o.Estimate.Lo <= o.Truth.Hi && o.Estimate.Hi >= o.Truth.Lo }
 
-// off is how far the value lies from the truth's interval, as a share.
+// off returns how far the value lies from the truth's interval, as a share.
 func (o outcome) off() float64 {
 	return math.Max(0, math.Max(o.Estimate.Value/o.Truth.Hi-1, 1-o.Estimate.Value/o.Truth.Lo))
 }
@@ -133,7 +133,7 @@ func (o outcome) String() string {
 	return text
 }
 
-// all measures all subjects beside all kinds of competitors.
+// all measures all subjects with all kinds of competitors.
 func (e *experiment) all(ctx context.Context, names, kinds []string, repetitions int, tell func(outcome)) (found []outcome, err error) {
 	for range repetitions {
 		for _, kind := range kinds {
@@ -161,8 +161,8 @@ func (e *experiment) all(ctx context.Context, names, kinds []string, repetitions
 	return found, nil
 }
 
-// measure lets package program measure a subject beside competitors. Between its runs the
-// competitors stand still, and the subject tells its truth.
+// measure lets package program measure a subject while competitors run. Between its runs the competitors are
+// paused, and a run of the subject gives the truth.
 func (e *experiment) measure(ctx context.Context, s subject, kind load.Kind) (outcome, error) {
 	o := outcome{Subject: s.name, Load: e.load, Kind: kind}
 	c, err := e.command(s)
@@ -209,7 +209,7 @@ func (e *experiment) measure(ctx context.Context, s subject, kind load.Kind) (ou
 	return o, err
 }
 
-// alone lets the competitors stand still, and makes one run that tells the truth.
+// alone pauses the competitors, and makes one run that adds to the truth.
 func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.Load, to *truth) error {
 	if err := rivals.Pause(); err != nil {
 		return err
@@ -222,17 +222,17 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 	return errors.Join(err, rivals.Resume())
 }
 
-// settle is how long competitors take at most to stand still.
+// settle is the longest time that competitors take to stop.
 const settle = 2 * time.Millisecond
 
-// byHyperfine lets hyperfine measure the same.
+// byHyperfine lets hyperfine measure the same subject.
 func (e *experiment) byHyperfine(ctx context.Context, s subject, c program.Command, o *outcome) error {
 	file := filepath.Join(e.folder, "hyperfine.json")
 	line := c.Path
 	for _, word := range c.Args {
 		line += " '" + word + "'"
 	}
-	restore, err := machine.Pin([]int{e.cpu}) // children take it over
+	restore, err := machine.Pin([]int{e.cpu}) // children inherit it
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"chronoscope/stats"
 )
 
-// appendTo appends what was found to a file, one JSON value a line.
+// appendTo appends outcomes to a file, one JSON value a line.
 func appendTo(name string, found []outcome) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -28,7 +28,7 @@ func appendTo(name string, found []outcome) error {
 	return errors.Join(err, f.Close())
 }
 
-// judgeFile judges what such a file holds.
+// judgeFile judges the outcomes in such a file.
 func judgeFile(w io.Writer, name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -51,8 +51,8 @@ func judgeFile(w io.Writer, name string) error {
 	return nil
 }
 
-// judge writes, for each subject and load, how many intervals meet that of the truth, how
-// wide they are, what was trusted, and how much of that is wrong by more than 3 %.
+// judge writes a table with a row for each subject and load: how many intervals overlap that of the truth, how
+// wide they are, how many were trusted, and how many of the trusted ones are wrong by more than 3 %.
 func judge(w io.Writer, found []outcome) {
 	rows := map[string][]outcome{}
 	for _, o := range found {

@@ -1,7 +1,6 @@
-// Command programs holds what package program says of real programs beside their truth:
-// what they take on the same CPU while the competitors stand still, between its runs.
-// Competitors of several kinds want that CPU, and hyperfine, where it is installed, measures
-// the same.
+// Command programs compares what package program says about real programs with the truth: the time that they
+// take on the same CPU between its runs, while the competitors are paused. Competitors of several kinds want
+// that CPU. If hyperfine is installed, it measures the same.
 //
 //	cd bench && go run ./programs -subject chain-10ms,sleep -load 11 -kind registers,memory
 //	cd bench && go run ./programs -load 4 -repetitions 3 -keep found.jsonl

@@ -18,7 +18,8 @@ import (
 // A subject is a program that is measured.
 type subject struct {
 	name string
-	// words are its arguments, of rounds that take a millisecond; nil is another program.
+	// words returns its arguments, given the rounds of the chain that take a millisecond. If it is nil, other
+	// is the command.
 	words func(roundsPerMs float64) []string
 	other []string
 	// wall is about how long it takes alone.
@@ -69,7 +70,7 @@ func subjectOf(name string) (subject, error) {
 //go:embed testdata/subject.c
 var source []byte
 
-// compile makes the subjects' program in a folder.
+// compile compiles the subjects' program in a folder.
 func compile(ctx context.Context, folder string) (string, error) {
 	text, file := filepath.Join(folder, "subject.c"), filepath.Join(folder, "subject")
 	if err := os.WriteFile(text, source, 0o600); err != nil {
@@ -81,7 +82,7 @@ func compile(ctx context.Context, folder string) (string, error) {
 	return file, nil
 }
 
-// command is the subject as it is started.
+// command returns the command that starts the subject.
 func (e *experiment) command(s subject) (program.Command, error) {
 	words := s.other
 	if s.words != nil {

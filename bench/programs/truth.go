@@ -11,40 +11,40 @@ import (
 	"chronoscope/stats"
 )
 
-// truth is what a program takes alone: its runs by the kernel's own notes of exec and exit,
-// less what interrupts and a hypervisor took of its time on the CPU.
+// truth is what a program takes alone: the time from exec to exit of its runs, by the kernel's events, less
+// what interrupts and a hypervisor took of its time on the CPU.
 type truth struct {
 	cpu   int
 	watch func(context.Context, time.Duration) machine.Noise
 
-	// lows and highs bound the runs, without what was stolen; cpus are their CPU times.
+	// lows and highs bound the times of the runs, without stolen time. cpus has their CPU times.
 	lows, highs, cpus []float64
-	// lostNs and watchedNs are what interrupts took of the CPU, of how long.
+	// lostNs is what interrupts took of the CPU in the watchedNs for which it was watched.
 	lostNs, watchedNs float64
 	watchedAt         time.Time
 }
 
 const (
-	// fewestTruths runs bound a median.
+	// fewestTruths is the smallest number of runs that bounds a median.
 	fewestTruths = 6
-	// undisturbed is the share of its time that a program which is alone waits for a CPU at
-	// most, beside startNs for its first one, before the exec.
+	// A run was alone if it waited for a CPU for at most undisturbed, a share of its time, and startNs for the
+	// wait before the exec.
 	undisturbed, startNs = 0.01, 0.3e6
-	// The CPU is watched for so long, so often.
+	// watching is how long the CPU is watched at a time, watchAfter the pause until it is watched again.
 	watching, watchAfter = 25 * time.Millisecond, 250 * time.Millisecond
-	// noiseError is how far what interrupts take may differ from what was watched.
+	// noiseError is how much interrupts may differ from those watched, as a share.
 	noiseError = 0.3
 )
 
-// add takes a run, unless strangers kept it waiting.
+// add adds a run, unless strangers kept it waiting.
 func (t *truth) add(ctx context.Context, run process.Run) {
 	ran := walk(run.Events)
 	most := undisturbed*float64(run.WallNs) + startNs
 	if float64(ran.keptNs) <= most && float64(run.WaitNs()) <= most {
-		// What it was charged for before its exec makes this less, and never more.
+		// CPU time charged before the exec makes the difference smaller, never larger.
 		high := run.WallNs - max(0, ran.ns-run.CPUNs())
 		low := high - ran.keptNs
-		if !ran.blocked { // nor does a sleep make up for a wait
+		if !ran.blocked { // no sleep can have hidden a wait
 			high = low
 		}
 		t.lows, t.highs = append(t.lows, float64(low)), append(t.highs, float64(high))
@@ -63,7 +63,7 @@ func (t *truth) add(ctx context.Context, run process.Run) {
 	t.watchedAt = time.Now()
 }
 
-// ran is how long a program had its CPU, how long it was kept from it, and whether it ever gave it up.
+// ran is how long a program had its CPU, how long others kept it from its CPU, and whether it ever gave it up.
 type ran struct {
 	ns, keptNs int64
 	blocked    bool
@@ -91,7 +91,7 @@ func walk(events []process.Event) (r ran) {
 	return r
 }
 
-// estimate is the median run.
+// estimate returns the median time of the runs.
 func (t *truth) estimate() (stats.Estimate, error) {
 	if len(t.lows) < fewestTruths {
 		return stats.Estimate{}, errors.New("too few runs were alone")

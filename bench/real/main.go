@@ -1,6 +1,6 @@
-// Command real measures fourteen programs that nobody here wrote with chronoscope run, and with
-// hyperfine just before and after, and prints both: the verdict, half the interval, and hyperfine's two
-// standard errors. Programs that are not installed are left out.
+// Command real measures fourteen programs that others wrote with chronoscope run, and with hyperfine just
+// before and after. It prints the verdict, half the interval, and hyperfine's two standard errors. Programs
+// that are not installed are left out.
 //
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./real -chronoscope /tmp/chronoscope            # idle
@@ -24,13 +24,13 @@ import (
 	"time"
 )
 
-// program is one that is measured. Its command is split at spaces, or run by a shell.
+// program is a program to measure. Its command is split at spaces, or run by a shell.
 type program struct {
 	name, command string
 	shell         bool
 }
 
-// programs are those in a folder of files for them, beside servers at these addresses.
+// programs returns the programs, given a folder with their files and the addresses of two servers.
 func programs(dir, files, server string) []program {
 	text := filepath.Join(dir, "text")
 	return []program{
@@ -90,7 +90,7 @@ func run(tool string, limit time.Duration, loops int, only, keep string) error {
 	return table(tool, limit, programs(dir, files.URL+"/text", server.URL), chosen, keep)
 }
 
-// work answers after some milliseconds of computing.
+// work answers a request after some milliseconds of computing.
 func work(w http.ResponseWriter, _ *http.Request) {
 	sum := 0.0
 	for i := range 5_000_000 {
@@ -115,12 +115,12 @@ func prepare(dir string) error {
 		"git init -q " + dir + "/repository && cp " + dir + "/text " + dir + "/repository",
 		"sqlite3 " + dir + "/db 'create table t(a); with recursive n(i) as (select 1 union all select i+1 from n where i<50000) insert into t select i from n'",
 	} {
-		_ = exec.Command("sh", "-c", command).Run() // what is not installed is left out later
+		_ = exec.Command("sh", "-c", command).Run() // programs that are not installed are left out later
 	}
 	return nil
 }
 
-// figure is what a tool says of a program, in milliseconds.
+// figure is what a tool says about a program, in milliseconds.
 type figure struct {
 	verdict          string
 	value, low, high float64
@@ -200,7 +200,7 @@ func chronoscope(tool string, p program, limit time.Duration, keep string) (figu
 	return figure{r.Verdict, ms(r.Estimate.Value), ms(r.Estimate.Lo), ms(r.Estimate.Hi), strings.Join(r.Reasons, "; ")}, nil
 }
 
-// hyperfine takes its mean and two standard errors.
+// hyperfine returns hyperfine's mean and two standard errors.
 func hyperfine(p program, limit time.Duration) (figure, error) {
 	file, err := os.CreateTemp("", "hyperfine")
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 // seen is what the samples of all lives show.
 type seen struct {
 	scrapes, lives, series int
-	oldestTurn             float64            // seconds between a turn and a scrape, at most
-	mostCPU                float64            // largest share of a CPU used between the first scrape of a life and its last
-	grew                   map[string]float64 // by name of a counter: the sum over lives of what it grew to
+	oldestTurn             float64            // the longest time between a turn and a scrape, in seconds
+	mostCPU                float64            // the largest share of a CPU used between the first and the last scrape of a life
+	grew                   map[string]float64 // by name of a counter: its growth, summed over all lives
 }
 
 // scrape is what one scrape stored.
@@ -24,13 +24,15 @@ type scrape struct {
 // whole are counters of the machine, which do not begin anew with a life.
 var whole = []string{"chronoscope_stolen_seconds_total", "process_network_receive_bytes_total", "process_network_transmit_bytes_total"}
 
-// disturber has a bounded number of names: one that others push out is added to the kind others.
+// disturber is a counter with a bounded number of series: if there are more disturbers, one is added to the
+// series of kind others.
 const disturber = "chronoscope_disturber_seconds_total"
 
-// slackSeconds is for the clock of process_start_time_seconds, which counts kernel ticks, against Prometheus' clock.
+// slackSeconds allows for differences between the clock of process_start_time_seconds, which counts kernel
+// ticks, and Prometheus' clock.
 const slackSeconds = 1.0
 
-// judge returns what can't be in the samples of a serve that is killed and started again.
+// judge returns the faults: what can't be in the samples of a serve that is killed and started again.
 func judge(stored []series, cpus int) (faults []string, s seen) {
 	s.grew, s.series = map[string]float64{}, len(stored)
 	names := map[string]string{}
@@ -93,13 +95,13 @@ func judge(stored []series, cpus int) (faults []string, s seen) {
 	return faults, s
 }
 
-// limit is the most that a value can be.
+// limit is the largest possible value of a figure.
 type limit struct {
 	name        string
 	value, most float64
 }
 
-// limits returns what bounds a process of that age on so many CPUs.
+// limits returns the limits for a process of that age, in seconds, on the given number of CPUs.
 func limits(values map[string]float64, age, cpus float64) []limit {
 	sum := func(name string) (sum float64) {
 		for key, value := range values {
@@ -128,7 +130,7 @@ func isCounter(name string) bool {
 	return strings.HasSuffix(name, "_total") || name == "chronoscope_turn_lost_ratio_sum" || name == "chronoscope_turn_lost_ratio_count"
 }
 
-// scrapes puts samples of one moment together, in the order of time.
+// scrapes groups samples of one moment, in the order of time.
 func scrapes(stored []series) (all []scrape) {
 	at := map[float64]map[string]float64{}
 	for _, one := range stored {

@@ -1,5 +1,5 @@
 // Command restarts kills chronoscope serve at random moments and starts it again, for an hour, while a real
-// Prometheus scrapes it every second. It judges what Prometheus has stored then, what each life used, and what the
+// Prometheus scrapes it every second. It judges what Prometheus has stored, what each life used, and what the
 // kills left behind.
 //
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
@@ -29,11 +29,11 @@ import (
 
 func main() { command.Main("restarts", run) }
 
-// experiment is what is run, and its duration.
+// experiment says what to run, and how long.
 type experiment struct {
 	tool, budget, rules string
 	duration            time.Duration
-	least, most         time.Duration // a life lasts
+	least, most         time.Duration // the shortest and the longest life
 	folder              string        // for temporary files of the experiment
 	address             string        // of serve
 }
@@ -164,7 +164,7 @@ func (e experiment) liveOnce(ctx context.Context) (l life, err error) {
 		wait(ctx, e.least+rand.N(e.most-e.least)-l.listening)
 		l.peakKiB, l.threads, l.descriptors, err = used(serve.Process.Pid)
 	}
-	killed := serve.Process.Kill() // serve alone: what it started has to end by itself
+	killed := serve.Process.Kill() // kill serve alone: its children have to end by themselves
 	go io.Copy(io.Discard, said)
 	serve.Wait()
 	l.lasted = time.Since(start)
@@ -202,7 +202,7 @@ func used(pid int) (peakKiB, threads, descriptors int, err error) {
 	return peakKiB, threads, len(open), errors.Join(err, err2)
 }
 
-// describe prints the least, the median and the largest figure of the lives.
+// describe prints the least, the median and the largest of each figure of the lives.
 func describe(stdout io.Writer, lives []life) {
 	fmt.Fprintf(stdout, "%d lives: least, median, largest\n", len(lives))
 	for _, row := range []struct {

@@ -60,7 +60,7 @@ func (p *point) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// series are the samples of one metric with labels.
+// series has the samples of one metric with labels.
 type series struct {
 	Metric map[string]string
 	Value  point   // of an instant vector
@@ -69,7 +69,7 @@ type series struct {
 
 func (s series) name() string { return s.Metric["__name__"] }
 
-// String is the name with the labels.
+// String returns the name with the labels.
 func (s series) String() string {
 	labels := []string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Metric)) {
@@ -80,7 +80,7 @@ func (s series) String() string {
 	return s.name() + "{" + strings.Join(labels, ",") + "}"
 }
 
-// query asks at one moment, or with step above 0 at steps of the past span.
+// query evaluates a query at one moment, or if step is above 0, at steps over the past span.
 func (server prometheus) query(ctx context.Context, query string, span, step time.Duration) ([]series, error) {
 	now := time.Now()
 	form, path := url.Values{"query": {query}}, "/api/v1/query"
@@ -113,11 +113,13 @@ func (server prometheus) stored(ctx context.Context, job string) ([]series, erro
 	return server.query(ctx, fmt.Sprintf(`{job=%q,__name__=~"(chronoscope|process)_.+|up"}[1d]`, job), 0, 0)
 }
 
-// ask asks Prometheus for rates and shares of the past, and compares its increases with those seen in the samples.
+// ask asks Prometheus for rates and shares of the past, checks that they are possible, and prints its increases
+// compared with those in the samples.
 func (server prometheus) ask(ctx context.Context, span time.Duration, seen seen, stdout io.Writer) (faults []string, err error) {
 	cpus := float64(runtime.NumCPU())
 	const slack = 1.02 // Prometheus extrapolates to the ends of the window
-	// what the kernel counts is read once a turn: a minute may show what it counted since the turn before
+	// The kernel's counts are read once a turn, so that a minute may also show what was counted since the
+	// previous turn.
 	read := slack * (1 + seen.oldestTurn/60)
 	for _, bounded := range []struct {
 		name, query string

@@ -11,17 +11,16 @@ import (
 // Span is a stretch of time in which a CPU ran one process in one mode.
 type Span struct {
 	Process string
-	// System is kernel mode on behalf of the process: a system call, a page
-	// fault, one half of a switch to or from it (Bryant 2003, section 9.1.1).
+	// System is kernel mode on behalf of the process: a system call, a page fault, or half of a switch to or
+	// from it (Bryant 2003, section 9.1.1).
 	System         bool
 	StartNs, EndNs float64
 }
 
-// Charge accounts for the spans by ticks, as a kernel does that looks at each
-// tick which process was active, and in which mode: each tick charges a whole
-// interval to the span that it ends or falls into, "the activity to its
-// immediate left" (Bryant 2003, section 9.2.1). Ticks that no process ran at are
-// those of the process named "".
+// Charge accounts for the spans by ticks. It works like a kernel that notes at each tick which process is
+// active, and in which mode. Each tick charges a whole interval to the span that it ends or falls into, "the
+// activity to its immediate left" (Bryant 2003, section 9.2.1). Ticks at which no process ran are charged to
+// the process named "".
 //
 // The spans have to follow one another in time; gaps between them are idle.
 func Charge(spans []Span, ticksNs []float64, intervalNs float64) (map[string]activity.Account, error) {
@@ -58,7 +57,7 @@ func Charge(spans []Span, ticksNs []float64, intervalNs float64) (map[string]act
 	return accounts, nil
 }
 
-// checkSpans is the error of spans that don't follow one another.
+// checkSpans returns an error if the spans don't follow one another.
 func checkSpans(spans []Span) error {
 	end := math.Inf(-1)
 	for i, s := range spans {
@@ -70,7 +69,7 @@ func checkSpans(spans []Span) error {
 	return nil
 }
 
-// spanLeftOf is the span that was active just before a time, or none.
+// spanLeftOf returns the span that was active just before a time, or an empty one.
 func spanLeftOf(spans []Span, at float64) Span {
 	i, _ := slices.BinarySearchFunc(spans, at, func(s Span, at float64) int {
 		if s.EndNs < at {

@@ -12,32 +12,29 @@ import (
 	"chronoscope/stats"
 )
 
-// Counting is how a kernel comes by an account.
+// Counting is how a kernel computes an account of CPU time.
 type Counting string
 
 // The ways of counting.
 const (
-	CountsTicks   Counting = "ticks"   // a whole interval to what a tick finds
-	CountsTime    Counting = "time"    // by a clock, at each change
+	CountsTicks   Counting = "ticks"   // by ticks: a tick charges a whole interval to the mode in which it finds the thread
+	CountsTime    Counting = "time"    // by a clock, at each change of mode
 	CountsUnknown Counting = "unknown" // what was observed fits neither
 )
 
 // Granularity is how a kernel counts CPU time, as its accounts show it.
 //
-// Linux may count in three ways (kernel/sched/cputime.c): with
-// CONFIG_TICK_CPU_ACCOUNTING the sum of user and system time is counted by a
-// clock, and split in the proportion of the ticks that found the thread in either
-// mode; with CONFIG_VIRT_CPU_ACCOUNTING both are counted by a clock, on those
-// CPUs alone that it is active for; old kernels counted all by ticks. A
-// configuration that is built in need not be active, so that it is not asked for.
+// Linux may count in three ways (kernel/sched/cputime.c). With CONFIG_TICK_CPU_ACCOUNTING a clock counts the
+// sum of user and system time, which is split in the proportion of the ticks that found the thread in either
+// mode. With CONFIG_VIRT_CPU_ACCOUNTING a clock counts both, but only on the CPUs for which it is active. Old
+// kernels counted all by ticks. A configuration that is built in need not be active, so that the accounts are
+// observed instead.
 type Granularity struct {
-	// Sum is how user and system time together are counted, Split how the
-	// modes are told apart.
+	// Sum is how the sum of user and system time is counted, Split how the two are told apart.
 	Sum, Split Counting
-	// StepNs is the CPU time from one change of the thread's account to the next,
-	// on average; NaN where it never changed.
+	// StepNs is the mean CPU time from one change of the thread's account to the next; NaN if it never changed.
 	StepNs float64
-	// Steps of half a millisecond of CPU time and more were observed.
+	// Steps is the number of observed steps, of half a millisecond of CPU time or more.
 	Steps int
 }
 
@@ -49,14 +46,12 @@ const (
 	longestObserved = time.Second
 )
 
-// ObserveGranularity finds how this kernel counts, by what it charges to a
-// thread that spends its time in user and in kernel mode by turns, of a
-// microsecond or so: what is counted by ticks goes to one mode or the other in
-// whole, however mixed the time was. It takes up to a second.
+// ObserveGranularity finds how this kernel counts. It observes the account of a thread that alternates between
+// user and kernel mode every microsecond or so: a tick charges a whole interval to one mode, however mixed the
+// time was. It takes up to a second.
 //
-// Where ctx ends it, what was seen so far is judged. Where the accounts of a
-// thread can't be read the error is that of the system, or a
-// *machine.UnsupportedError.
+// If ctx ends, what was observed so far is judged. If a thread's accounts can't be read, the error is that of
+// the system, or a *machine.UnsupportedError.
 func ObserveGranularity(ctx context.Context) (Granularity, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -72,7 +67,7 @@ func ObserveGranularity(ctx context.Context) (Granularity, error) {
 	return o.judge(), nil
 }
 
-// workAsLongAs is work that takes about as long as a call.
+// workAsLongAs returns the amount of work that takes about as long as a call.
 func workAsLongAs(call func()) int {
 	least := func(f func()) time.Duration {
 		best := time.Duration(math.MaxInt64)
@@ -90,15 +85,14 @@ func workAsLongAs(call func()) int {
 	return work
 }
 
-// observation is what a thread's account went through.
+// observation is how a thread's account changed.
 type observation struct {
 	readings []activity.CPUTime // at least stepNs apart
 	changes  int
 	last     activity.CPUTime
 }
 
-// observe reads an account, with work in between, until that says that there is
-// no more time, or enough was seen.
+// observe reads an account with work in between, until work returns false or enough steps were observed.
 func observe(read func() (activity.CPUTime, error), work func() bool) (*observation, error) {
 	first, err := read()
 	if err != nil {
@@ -125,7 +119,7 @@ func (o *observation) take(now activity.CPUTime) {
 	}
 }
 
-// judge says how the account is counted.
+// judge returns how the account is counted.
 func (o *observation) judge() Granularity {
 	g := Granularity{Sum: CountsUnknown, Split: CountsUnknown, StepNs: math.NaN(), Steps: len(o.readings) - 1}
 	if o.changes > 0 {
@@ -141,8 +135,8 @@ func (o *observation) judge() Granularity {
 	return g
 }
 
-// wholeTicks reports that all readings are whole ticks in both modes, of a kernel
-// at 100, 250 or 1000 Hz (all of them whole milliseconds) or at 300.
+// wholeTicks reports whether all readings are whole ticks in both modes. It tries ticks of 100, 250 and 1000
+// Hz, which are all whole milliseconds, and of 300 Hz.
 func (o *observation) wholeTicks() bool {
 	for _, tickNs := range []float64{1e6, 1e9 / 300} {
 		whole := func(ns float64) bool { return math.Abs(math.Remainder(ns, tickNs)) <= 1000 } // shown in µs
@@ -157,7 +151,7 @@ func (o *observation) wholeTicks() bool {
 	return false
 }
 
-// split judges by how many of the steps went to one mode in whole.
+// split finds out how the modes are told apart, from the number of steps that went to one mode alone.
 func (o *observation) split() Counting {
 	var user, system, mixed float64
 	for _, step := range o.wholeSteps() {
@@ -180,10 +174,9 @@ func (o *observation) split() Counting {
 	return CountsUnknown
 }
 
-// wholeSteps are the steps from tick to tick: those about as long as the longest
-// quarter. A kernel that splits by ticks also brings the sum up to date when the
-// thread loses its CPU; the step that ends there is split in the proportion of the
-// past.
+// wholeSteps returns the steps from tick to tick: those about as long as the longest quarter. A kernel that
+// splits by ticks also updates the sum when the thread loses its CPU. The step that ends there is split in the
+// proportion of earlier ticks, and would mislead.
 func (o *observation) wholeSteps() []activity.CPUTime {
 	var steps, whole []activity.CPUTime
 	var ns []float64

@@ -1,12 +1,11 @@
-// Command ticks shows what a program can find out from the timer's interrupts (Bryant
-// 2003, section 9.2, Figure 9.10 and homework 9.10 to 9.12): how this kernel counts CPU
-// time, the rates of times(2), of the counter and of the core, how long a thread was
-// inactive, and how far the source's ways to find these may be off.
+// Command ticks shows what a program can find out from timer interrupts (Bryant 2003, section 9.2, Figure 9.10
+// and homework 9.10 to 9.12): how this kernel counts CPU time, the rates of times(2), of the counter and of the
+// core, how long a thread was inactive, and how far Bryant's ways to find these may be off.
 //
 //	cd bench && go run ./ticks
 //	cd bench && go run ./ticks -list ../testdata/papers/bryant2003-figure9.3.txt -mhz 549.9
 //
-// With -list it analyses a trace of activity as the source prints it.
+// With -list it analyses a trace of activity as Bryant prints it.
 package main
 
 import (
@@ -95,7 +94,7 @@ func printTicks(ctx context.Context, w io.Writer, sleep time.Duration) error {
 	return nil
 }
 
-// printRates prints the rates of Figure 9.10, and what the source's way may make of them
+// printRates prints the rates of Figure 9.10, and the range of rates that Bryant's program would leave possible
 // (homework 9.12).
 func printRates(ctx context.Context, w io.Writer, sleep time.Duration) error {
 	r, err := MHz(ctx, os.DirFS("/"), sleep)

@@ -12,28 +12,26 @@ import (
 	"chronoscope/stats"
 )
 
-// Rates are how fast this processor's counter and its core run.
+// Rates are the rates of this processor's counter and of its core.
 type Rates struct {
-	// Counter names the counter, Reference the clock that it was held against.
+	// Counter names the counter, Reference the clock that it was compared with.
 	Counter, Reference string
-	// CounterHz is the rate of the counter, which is fixed on any processor of the
-	// last fifteen years. CoreHz is that of the core while it is busy, right now, by a
-	// chain of instructions of known latency; its bounds and value are NaN where there
-	// is none. It changes with load and heat.
+	// CounterHz is the rate of the counter, which is fixed on any processor of the last fifteen years. CoreHz
+	// is that of the core while it is busy, right now, by a chain of instructions of known latency; it is NaN
+	// if there is none. It changes with load and heat.
 	CounterHz, CoreHz stats.Estimate
-	// Claims are what the processor, the kernel and a hypervisor say of the counter.
+	// Claims are what the processor, the kernel and a hypervisor say about the counter's rate.
 	Claims []clock.CrossCheck
 	// Caveats say what to keep in mind.
 	Caveats []string
 }
 
-// MHz measures both rates over time d: what Figure 9.10 of Bryant 2003 is for. The
-// source counts ticks over a sleep and divides by the time that it asked for. A sleep
-// lasts longer than asked (homework problem 9.12), so that here the time that it took
-// is read from a clock; and the counter is no longer the core's clock. root is the
-// root of the file system, os.DirFS("/"), of which the claims are read.
+// MHz measures both rates for the time d, which is the purpose of Figure 9.10 of Bryant 2003. Bryant counts
+// cycles during a sleep and divides by the time that was asked for. A sleep lasts longer than asked (homework
+// problem 9.12), so that here a clock tells the time that it took. And the counter is no longer the core's
+// clock. The claims are read below root, os.DirFS("/").
 //
-// The error says that there is no counter, or that ctx has ended.
+// It returns an error if there is no counter, or if ctx has ended.
 func MHz(ctx context.Context, root fs.FS, d time.Duration) (*Rates, error) {
 	unlock, err := env.Thread()
 	if err != nil {

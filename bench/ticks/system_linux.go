@@ -8,8 +8,7 @@ import (
 	"chronoscope/activity"
 )
 
-// clockTicks is the return value of times(2): clock ticks since some moment
-// before the system started.
+// clockTicks returns the value of times(2): clock ticks since some moment before the system started.
 func clockTicks() (int64, error) {
 	var unused unix.Tms
 	ticks, err := unix.Times(&unused)
@@ -19,7 +18,7 @@ func clockTicks() (int64, error) {
 	return int64(ticks), nil
 }
 
-// usageOfThread is the CPU time that getrusage(2) has of the calling thread.
+// usageOfThread returns the CPU time of the calling thread by getrusage(2).
 func usageOfThread() (activity.CPUTime, error) {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {

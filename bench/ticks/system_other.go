@@ -7,7 +7,7 @@ import (
 	"chronoscope/clock"
 )
 
-// clockTicks says that this system does not count them for a Go program.
+// clockTicks returns an error: a Go program can't read clock ticks on this system.
 func clockTicks() (int64, error) {
 	return 0, &clock.Unavailable{
 		Name: "times", Reason: clock.OtherSystem,
@@ -16,7 +16,7 @@ func clockTicks() (int64, error) {
 	}
 }
 
-// usageOfThread says that this system does not count it for a Go program.
+// usageOfThread returns an error: a Go program can't read the thread's CPU time on this system.
 func usageOfThread() (activity.CPUTime, error) {
 	_, err := clockTicks()
 	return activity.CPUTime{}, err

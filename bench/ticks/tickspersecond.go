@@ -11,21 +11,18 @@ import (
 	"chronoscope/stats"
 )
 
-// TicksPerSecond counts the clock ticks of times(2), its return value, during a
-// sleep, and divides them by the time that passed (Bryant 2003, homework 9.10).
+// TicksPerSecond counts the clock ticks of times(2), its return value, during a sleep, and divides them by the
+// time that passed (Bryant 2003, homework 9.10).
 //
-// Lo and Hi are what the count implies, whatever the distribution. A tick has
-// begun when the counting does, and another when it ends: that leaves one of doubt
-// to either side. The kernel brings the count up to date with its own timer, which
-// may be as slow as one tick, and so leaves another. The time lies between that
-// from the first call's end to the last one's start and that from the first one's
-// start to the last one's end. Two seconds at 100 ticks a second thus give the rate
-// within 1 %. Only a kernel whose timer is held up, as an overcommitted host may do
-// to a guest, can be further off.
+// Lo and Hi are what the count implies, whatever the distribution. Counting begins within one tick and ends
+// within another, which leaves a doubt of one tick to either side. The kernel updates the count with its own
+// timer, which may be as slow as one tick: this leaves a doubt of one more. The time lies between that from the
+// end of the first call to the start of the last one, and that from the start of the first call to the end of
+// the last one. So two seconds at 100 ticks a second give the rate within 1 %. The rate can be further off only
+// if the kernel's timer is delayed, as an overcommitted host may do to a guest.
 //
-// Where ctx ends the sleep, the estimate is of what was counted so far, and comes
-// with the error of ctx. Elsewhere than on Linux the error is a
-// *clock.Unavailable.
+// If ctx ends the sleep, the estimate is of what was counted so far, and comes with the error of ctx. On
+// systems other than Linux the error is a *clock.Unavailable.
 func TicksPerSecond(ctx context.Context, sleep time.Duration) (stats.Estimate, error) {
 	if sleep <= 0 || sleep > activity.LongestDuration {
 		return stats.Estimate{}, fmt.Errorf("a sleep of %v: choose one above 0 and up to %v", sleep, activity.LongestDuration)
@@ -35,13 +32,13 @@ func TicksPerSecond(ctx context.Context, sleep time.Duration) (stats.Estimate, e
 	return ticksPerSecond(now, clockTicks, func() error { return pause(ctx, sleep) })
 }
 
-// tickReading is a count of ticks, taken between two moments.
+// tickReading is a count of ticks that was taken between two moments.
 type tickReading struct {
 	before, after time.Duration
 	ticks         int64
 }
 
-// ticksPerSecond counts during the sleep.
+// ticksPerSecond counts ticks during the sleep.
 func ticksPerSecond(now func() time.Duration, count func() (int64, error), sleep func() error) (stats.Estimate, error) {
 	first, err := readTicks(now, count)
 	if err != nil {
@@ -66,7 +63,7 @@ func readTicks(now func() time.Duration, count func() (int64, error)) (r tickRea
 	return r, err
 }
 
-// tickRate is the rate that two readings bound.
+// tickRate returns the rate that two readings bound.
 func tickRate(first, last tickReading) stats.Estimate {
 	const doubt = 2
 	n := last.ticks - first.ticks

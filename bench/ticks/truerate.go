@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// SleepRange is how long a sleep of the given time may last where the system
-// counts timer interrupts, an interval apart, and wakes the sleeper with the one
-// that makes the count large enough: more than above, and at most longest. The
-// call comes anywhere between two interrupts, and the rest of its own interval
-// counts as a whole one (Bryant 2003, homework 9.12 A). A time that is no whole
-// number of intervals is rounded up to one.
+// SleepRange returns how long a sleep of the given time may last on a system that counts timer interrupts, an
+// interval apart, and wakes the sleeper at the one that makes the count large enough: more than above, and at
+// most longest. The call comes anywhere between two interrupts, and the rest of its own interval counts as a
+// whole one (Bryant 2003, homework 9.12 A). A time that is no whole number of intervals is rounded up to one.
 func SleepRange(sleep, interval time.Duration) (above, longest time.Duration, err error) {
 	if sleep <= 0 || interval <= 0 {
 		return 0, 0, fmt.Errorf("a sleep of %v at an interval of %v: both have to be above zero", sleep, interval)
@@ -23,11 +21,10 @@ func SleepRange(sleep, interval time.Duration) (above, longest time.Duration, er
 	return (ticks - 1) * interval, ticks * interval, nil
 }
 
-// TrueRates are the true rates that a reading of the source's mhz may stand for,
-// which counts cycles during a sleep, as [SleepRange] has it, and divides them by
-// the time asked for: at least slowest, and below fastest, in the unit of the
-// reading (Bryant 2003, Figure 9.10 and homework 9.12 B). Nothing bounds the rate
-// from above, and fastest is +Inf, where the sleep is a single interval.
+// TrueRates returns the range of true rates that a reading of Bryant's mhz may stand for: at least slowest, and
+// below fastest, in the unit of the reading. His program counts cycles during a sleep, as in [SleepRange], and
+// divides them by the time asked for (Bryant 2003, Figure 9.10 and homework 9.12 B). If the sleep is a single
+// interval, nothing bounds the rate from above, and fastest is +Inf.
 func TrueRates(reading float64, sleep, interval time.Duration) (slowest, fastest float64, err error) {
 	if !(reading > 0) || math.IsInf(reading, 0) {
 		return 0, 0, fmt.Errorf("a clock rate of %v: it has to be above zero and finite", reading)

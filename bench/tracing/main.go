@@ -1,6 +1,6 @@
-// Command tracing measures what it costs a program to be traced: by the kernel's tracepoints, at 3,000 switches
-// and 10,000 wake-ups a second, and by seccomp filters that stop at timed waits. Each is compared with the
-// same program untraced, in pairs in random order.
+// Command tracing measures what tracing costs a program: by the kernel's tracepoints, at 3,000 switches and
+// 10,000 wake-ups a second, and by seccomp filters that stop at timed waits. Each is compared with the same
+// program untraced, in pairs in random order.
 //
 //	cd bench && go build -o /tmp/tracing ./tracing && sudo /tmp/tracing
 //	sudo /tmp/tracing -what seccomp
@@ -84,14 +84,14 @@ func (e *experiment) compile(ctx context.Context, folder string) error {
 	return nil
 }
 
-// Each of two threads has so many turns, with so many wake-ups and a switch at the end: 0.13 s in all.
+// Each of two threads has turns of turnNs, each with two wake-ups and a switch at its end: 0.13 s in all.
 const (
 	turns, wakes = 200, 2
 	turnNs       = 1e9 / 3000
 	calibrated   = 20_000_000 // rounds
 )
 
-// tracepoints compares runs with a recorder of all CPUs that is open with runs without.
+// tracepoints compares runs while a recorder of all CPUs is open with runs without a recorder.
 func (e *experiment) tracepoints(ctx context.Context, name string, open func() (*tracepoint.Recorder, error)) error {
 	cpus, err := machine.Affinity()
 	if err != nil {
@@ -148,12 +148,12 @@ func (e *experiment) tracepoints(ctx context.Context, name string, open func() (
 	})
 }
 
-// policy has what the caller starts run before all others, or as others do (sched(7)).
+// policy makes what the caller starts run before all others, or as others do (sched(7)).
 func policy(number, priority uint32) error {
 	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: number, Priority: priority}, 0)
 }
 
-// seccomp compares runs that stop at timed waits with runs that are not traced.
+// seccomp compares runs that stop at timed waits with untraced runs.
 func (e *experiment) seccomp(ctx context.Context) error {
 	for _, line := range [][]string{{"true"}, {"sh", "-c", "true; true"}, {"sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done"}, {"ls", "-lR", "/usr/share/doc"}, {"sleep", "0.05"}, {"python3", "-S", "-E", "-c", "sum(range(1000000))"}} {
 		path, err := exec.LookPath(line[0])
@@ -171,7 +171,7 @@ func (e *experiment) seccomp(ctx context.Context) error {
 	return nil
 }
 
-// compare makes pairs of runs in random order, and prints by how much the traced ones take longer.
+// compare makes pairs of runs in random order, and prints how much longer the traced ones take.
 func (e *experiment) compare(ctx context.Context, name string, run func(traced bool) (process.Run, error), end func()) error {
 	var cpu, wall, cpuNs []float64
 	for i := 0; i < e.pairs && time.Now().Before(e.until); i++ {

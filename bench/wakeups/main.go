@@ -1,5 +1,6 @@
-// Command wakeups judges package program on programs that wait, with the kernel's tracepoints and without.
-// The truth is what they take between its runs, while the competitors stand still.
+// Command wakeups compares what package program says about programs that wait with the truth, both with the
+// kernel's tracepoints and without. The truth is what the programs take between its runs, while the competitors
+// are paused.
 //
 //	cd bench && go build -o /tmp/wakeups ./wakeups && sudo /tmp/wakeups
 //	sudo /tmp/wakeups -subject pool,client -load 4 -repetitions 5
@@ -36,7 +37,8 @@ import (
 //go:embed testdata/subject.c
 var source []byte
 
-// subjects are programs with how long each stretch of their work takes, and how often it comes.
+// subjects are the programs: the length of each stretch of their work in milliseconds, and the number of
+// stretches.
 var subjects = []struct {
 	name  string
 	ms    float64
@@ -48,19 +50,19 @@ var subjects = []struct {
 
 func main() { command.Main("wakeups", run) }
 
-// rightsNames are the two ways of measuring.
+// rightsNames are the names of the two ways of measuring: without tracepoints and with them.
 var rightsNames = [2]string{"without", "with"}
 
-// experiment is where and how is measured.
+// experiment says where and how to measure.
 type experiment struct {
 	folder, program, socket string
 	roundsPerMs             float64
 	setting                 program.Setting
 	launcher                *process.Launcher
-	server                  int // its process
+	server                  int // its process ID
 	limit                   time.Duration
 	stdout                  io.Writer
-	rights                  [2]bool // whether it measures without them, and with them
+	rights                  [2]bool // whether to measure without tracepoints, and with them
 }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
@@ -115,7 +117,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return nil
 }
 
-// compile makes the subjects' program, and finds how many rounds take a millisecond.
+// compile compiles the subjects' program, and finds how many rounds take a millisecond.
 func (e *experiment) compile(ctx context.Context) error {
 	text := filepath.Join(e.folder, "subject.c")
 	e.program, e.socket = filepath.Join(e.folder, "subject"), filepath.Join(e.folder, "socket")
@@ -140,7 +142,7 @@ func (e *experiment) compile(ctx context.Context) error {
 
 func (e *experiment) rounds(ms float64) string { return strconv.Itoa(int(ms * e.roundsPerMs)) }
 
-// both measures a subject with tracepoints and without, and its truth between the runs.
+// both measures a subject without tracepoints and with them, and its truth between the runs.
 func (e *experiment) both(ctx context.Context, name, competitors string, words []string, rows map[string]*row) error {
 	kind, n := load.Registers, 0
 	if competitors == "bursty" {
@@ -198,13 +200,13 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 	return nil
 }
 
-// short is the begin of the reasons.
+// short returns the begin of the reasons.
 func short(reasons []string) string {
 	text := strings.Join(reasons, "; ")
 	return text[:min(len(text), 80)]
 }
 
-// alone makes one run while the competitors stand still.
+// alone makes one run while the competitors are paused.
 func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.Load, to *truth) error {
 	const settle = 2 * time.Millisecond
 	if err := rivals.Pause(); err != nil {
@@ -214,7 +216,7 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 	c.Untraced, c.Events = true, true
 	var r process.Run
 	var err error
-	e.launcher.On(func() { // what it starts has the same policy
+	e.launcher.On(func() { // started processes inherit the policy
 		if err = errors.Join(e.before(e.server, true), e.before(0, true)); err == nil {
 			r, err = e.launcher.Run(ctx, c)
 		}
@@ -226,8 +228,8 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 	return errors.Join(err, rivals.Resume())
 }
 
-// before has a process run before all others of the machine, or as others do (sched(7)): strangers, too, stand
-// still.
+// before makes a process run before all others of the machine, so that strangers do not run either, or as
+// others do (sched(7)).
 func (e *experiment) before(process int, all bool) error {
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr}
 	if all {
@@ -236,10 +238,10 @@ func (e *experiment) before(process int, all bool) error {
 	return unix.SchedSetAttr(process, &attr, 0)
 }
 
-// truth are what runs took while the competitors stood still.
+// truth has the times of runs while the competitors were paused.
 type truth struct{ wallsNs []float64 }
 
-// estimate is the median run, in which interrupts and the host take a percent at most.
+// estimate returns the median time of the runs. Interrupts and the host take at most a percent of it.
 func (t *truth) estimate() stats.Estimate {
 	const disturbed = 0.01
 	e := stats.MedianInterval(t.wallsNs, "ns")
@@ -247,7 +249,7 @@ func (t *truth) estimate() stats.Estimate {
 	return e
 }
 
-// row counts what was found.
+// row counts the results.
 type row struct {
 	n, known, covered, usable, trusted, wrong int
 	widths                                    []float64

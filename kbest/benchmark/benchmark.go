@@ -1,6 +1,5 @@
-// Package benchmark puts figures of K-best measurements into the output of go test
-// -bench, beside Go's own. It is a package of its own so that a program that
-// measures does not bring in package testing.
+// Package benchmark adds figures of K-best measurements to the output of go test -bench. It is a package of its
+// own, so that a program that measures does not import package testing.
 package benchmark
 
 import (
@@ -11,20 +10,18 @@ import (
 	"chronoscope/stats"
 )
 
-// The extra metrics. A unit may hold no character that tools would take for a
-// separator, so that the half-width of the 95 % interval stands for plus or minus.
+// The extra metrics. A unit must not contain characters that tools take for separators, so that the half-width
+// of the 95 % interval is a metric of its own.
 const (
 	NsUnit        = "kbest-ns/op"
 	HalfWidthUnit = "kbest-hw-ns/op"
 	VerdictUnit   = "kbest-verdict" // 0 trusted, 1 suspect, 2 unusable
 )
 
-// Run is the body of a benchmark: it calls f as often as the benchmark asks for,
-// which gives Go's own ns/op, and then measures it with [kbest.Measure], once for
-// each repetition (-count). The metrics kbest-ns/op and kbest-hw-ns/op are left out
-// where f could not be measured; kbest-verdict is always there, and what speaks
-// against a figure is logged, which go test shows with -v. f must be fit to be
-// called any number of times.
+// Run is the body of a benchmark. It calls f as often as the benchmark asks for, which gives Go's own ns/op,
+// and then measures it with [kbest.Measure], once for each repetition (-count). The metrics kbest-ns/op and
+// kbest-hw-ns/op are left out if f could not be measured; kbest-verdict is always there. Reasons against a
+// figure are logged, which go test shows with -v. f must allow any number of calls.
 //
 //	func BenchmarkSort(b *testing.B) {
 //		benchmark.Run(b, func() { sorted(input) })
@@ -60,7 +57,7 @@ func report(metric func(value float64, unit string), r *kbest.Result) {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// grade is the verdict as a number.
+// grade returns the verdict as a number.
 func grade(v stats.Verdict) float64 {
 	switch v {
 	case stats.Trusted:

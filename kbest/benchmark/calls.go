@@ -8,12 +8,12 @@ import (
 	"chronoscope/stats"
 )
 
-// Calls is the body of a benchmark: it calls f as often as the benchmark asks for, which gives Go's own
-// ns/op, and then times plan.Calls calls one by one with [kbest.Station.Calls]. The metrics kbest-p50-ns,
-// kbest-p90-ns, kbest-p99-ns and kbest-p99.9-ns are percentiles of the calls without what other programs,
-// the kernel and the host took, kbest-worst-ns the longest call as it was. A percentile for which there are
-// too few calls is left out; kbest-verdict is always there. The whole, with intervals, is logged, which go
-// test shows with -v.
+// Calls is the body of a benchmark. It calls f as often as the benchmark asks for, which gives Go's own ns/op,
+// and then times plan.Calls calls one by one with [kbest.Station.Calls]. The metrics kbest-p50-ns,
+// kbest-p90-ns, kbest-p99-ns and kbest-p99.9-ns are percentiles of the calls without the time that other
+// programs, the kernel and the host took. kbest-worst-ns is the longest call as it was. A percentile for which
+// there are too few calls is left out; kbest-verdict is always there. All percentiles with their intervals are
+// logged, which go test shows with -v.
 func Calls(b *testing.B, f func(), plan kbest.CallsPlan) {
 	b.Helper()
 	for b.Loop() {

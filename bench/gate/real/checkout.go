@@ -19,7 +19,7 @@ import (
 // checkout is a module in a git checkout, whose last commit is the module without changes.
 type checkout struct{ dir string }
 
-// suite is a module of five quick benchmarks. Each repeats its work as often as its constant says.
+// suite is a module of five quick benchmarks. Each repeats its work as many times as its constant says.
 //
 //go:embed testdata/suite
 var suite embed.FS
@@ -49,7 +49,7 @@ func (e experiment) checkOut(ctx context.Context, dir string) (checkout, error) 
 	return c, nil
 }
 
-// copyModule copies a module's files, which a module cache has without the right to write.
+// copyModule copies a module's files, which are read-only in a module cache, as writable ones.
 func copyModule(to, from string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -83,7 +83,7 @@ func (c checkout) git(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// reset takes all changes back.
+// reset undoes all changes.
 func (c checkout) reset(ctx context.Context) error {
 	return c.git(ctx, "checkout", "-q", "-f", "HEAD", "--", ".")
 }
@@ -94,8 +94,8 @@ var (
 	loop   = regexp.MustCompile(`(?m)^func (Benchmark\w+)\(b \*testing\.B\) \{\n(?:.*\n)*?\tfor .*\{\n((?:\t\t.*\n)+)\t\}\n`)
 )
 
-// plant makes one benchmark take longer by that share, and returns its name: in the small suite by a
-// larger count of repetitions, elsewhere by running the body of its loop once more now and then.
+// plant makes one benchmark take longer by the given share, and returns its name. In the small suite it raises
+// the count of repetitions. In other modules the body of the loop runs once more in some iterations.
 func (c checkout) plant(seed int, share float64) (name string, err error) {
 	path, content, at, err := c.pick(seed, "_test.go", rounds, loop)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c checkout) plant(seed int, share float64) (name string, err error) {
 	return name, splice(path, append(content, "\nvar planted int\n"...), at+m[5], at+m[5], again)
 }
 
-// edit makes one of four edits that change nothing, at a place drawn by the seed, and names it.
+// edit makes one of four edits that change nothing, at a place chosen by the seed, and returns its kind.
 func (c checkout) edit(seed int) (name string, err error) {
 	path, content, at, err := c.pick(seed, ".go", regexp.MustCompile(`(?m)^func \w+\(`))
 	if err != nil {
@@ -128,7 +128,7 @@ func (c checkout) edit(seed int) (name string, err error) {
 	case "comment":
 		return name, splice(path, content, at, at, strings.Repeat("// Nothing else is said of it.\n", size)+"\n")
 	case "unused function":
-		// It is kept by a variable, since the linker leaves out what nothing refers to.
+		// A variable refers to it, since the linker leaves out what nothing refers to.
 		return name, splice(path, content, at, at, fmt.Sprintf("var Kept%[1]d = kept%[1]d\n\nfunc kept%[1]d(x int) int {\n%[2]s\treturn x\n}\n\n", seed, strings.Repeat("\tx = x*3 + x>>1\n", size)))
 	case "longer string":
 		return name, splice(path, content, at, at, fmt.Sprintf("var Kept%d = %q\n\n", seed, strings.Repeat("longer and longer ", size)))
@@ -138,10 +138,10 @@ func (c checkout) edit(seed int) (name string, err error) {
 	return name + " " + imported, splice(path, content, clause[1], clause[1], fmt.Sprintf("\nimport _ %q\n", imported))
 }
 
-// directive is a line for the compiler, which has to stay above its function.
+// directive matches a line for the compiler, which has to stay above its function.
 var directive = regexp.MustCompile(`(?m)^//go:\w+.*\n\z`)
 
-// pick draws a place that one of the expressions matches, in a file whose name ends so.
+// pick chooses a random place that one of the expressions matches, in a file whose name has the suffix.
 func (c checkout) pick(seed int, suffix string, expressions ...*regexp.Regexp) (path string, content []byte, at int, err error) {
 	type place struct {
 		path    string
@@ -183,7 +183,7 @@ func (c checkout) pick(seed int, suffix string, expressions ...*regexp.Regexp) (
 	return p.path, p.content, p.at, nil
 }
 
-// splice writes a file with other text between two places.
+// splice writes a file with the bytes between from and to replaced by text.
 func splice(path string, content []byte, from, to int, text string) error {
 	return os.WriteFile(path, slices.Concat(content[:from], []byte(text), content[to:]), 0o644)
 }

@@ -14,7 +14,7 @@ import (
 	"chronoscope/stats"
 )
 
-// gate is how chronoscope bench is called.
+// gate says how chronoscope bench is called.
 type gate struct {
 	tool, packages, bench string
 	limit                 float64
@@ -51,7 +51,7 @@ func (g gate) judge(ctx context.Context, c checkout, o outcome) (outcome, error)
 	return o, o.take(out.Bytes())
 }
 
-// take counts the sides of a document's pairs.
+// take counts the sides of the pairs in a document.
 func (o *outcome) take(document []byte) error {
 	var d struct{ Pairs []stats.Pair }
 	if err := json.Unmarshal(document, &d); err != nil {

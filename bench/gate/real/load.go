@@ -13,7 +13,7 @@ import (
 
 const syscallInterrupt = syscall.SIGINT
 
-// load starts what competes with the gate for each CPU, and returns what ends it.
+// load starts the competitors of the gate on each CPU, and returns a function that ends them.
 func load(kind string) (release func(), err error) {
 	competitors := []string{}
 	switch n, err := strconv.Atoi(kind); {
@@ -55,8 +55,9 @@ func load(kind string) (release func(), err error) {
 // longest is how long a competitor lives if nobody ends it.
 const longest = 10 * time.Minute
 
-// compete is a competitor: an endless loop, or one that computes and sleeps for exponential times, as
-// beside the recordings that the simulation replays. It ends with the process that started it.
+// compete runs as a competitor: an endless loop, or one that computes and sleeps for exponentially distributed
+// times, like the competitors of the recordings that the simulation replays. It ends with the process that
+// started it.
 func compete(kind string) {
 	times := map[string]struct{ computes, sleeps time.Duration }{
 		"endless": {time.Second, 0}, "long": {3 * time.Millisecond, 20 * time.Millisecond}, "short": {100 * time.Microsecond, 2 * time.Millisecond},

@@ -1,7 +1,6 @@
-// Command real runs the gate of chronoscope bench again and again on this machine: on code that did
-// not change, on a suite of which one benchmark takes longer, and on a module with edits that change
-// nothing. Each gate adds a line to a file; a run that is started again with the same file goes on
-// where the last one ended.
+// Command real runs the gate of chronoscope bench again and again on this machine: on code that did not change,
+// on a suite in which one benchmark takes longer, and on a module with edits that change nothing. Each gate
+// adds a line to a file. A run that is started again with the same file continues where the last one ended.
 //
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -loads none,bursty,4 -out aa.csv
@@ -28,7 +27,7 @@ type experiment struct {
 	loads  []string
 	module string
 	edits  bool
-	share  float64 // planted
+	share  float64 // planted slowdown
 	out    string
 }
 
@@ -61,7 +60,7 @@ func main() {
 	}
 }
 
-// run runs the gates that the file does not have yet, the loads in turn, and prints a table of all.
+// run runs the gates that the file does not have yet, with each load in turn, and prints a table of all.
 func (e experiment) run(ctx context.Context) error {
 	known, err := read(e.out)
 	if err != nil {
@@ -96,7 +95,7 @@ func (e experiment) run(ctx context.Context) error {
 	return nil
 }
 
-// kind is what the gates judge.
+// kind returns what the gates judge.
 func (e experiment) kind() string {
 	switch {
 	case e.share > 0 && e.edits:
@@ -109,7 +108,7 @@ func (e experiment) kind() string {
 	return "equal"
 }
 
-// one runs one gate, on another change each time.
+// one runs one gate, with another change each time.
 func (e experiment) one(ctx context.Context, c checkout, o outcome) (outcome, error) {
 	if err := c.reset(ctx); err != nil {
 		return o, err

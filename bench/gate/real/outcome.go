@@ -20,23 +20,23 @@ type outcome struct {
 	seed       int
 	change     string // the edit
 	planted    string // the benchmark that takes longer
-	// pairs were judged; found is how many of the planted ones are beyond the limit, blamed how many
-	// others are, and undecided how many are on neither side.
+	// pairs is the number of pairs that were judged, found that of planted ones beyond the limit, blamed that
+	// of others beyond it, and undecided that of pairs on neither side.
 	pairs, found, blamed, undecided int
 	status                          int
 	seconds                         float64
-	// said is the verdict on the pair that the gate speaks of most loudly, and ratio, lo and hi are those
-	// of that pair; loudest names it.
+	// said is the loudest verdict of the gate on a pair. loudest names this pair, and ratio, lo and hi are its
+	// ratio with the interval.
 	said          verdict
 	loudest       string
 	ratio, lo, hi float64
 }
 
-// verdict is what is said of a pair, or of all pairs of a gate.
+// verdict is what the gate says about a pair, or about all pairs.
 type verdict string
 
-// The verdicts, the loudest last. A pair is slower if it is beyond the limit at the false-alarm rate of the
-// whole suite, and listedSlower if only the list of benchmarks calls it so.
+// The verdicts, in ascending order of loudness. A pair is slower if it is beyond the limit at the false-alarm
+// rate of the whole suite, and listedSlower if only the list of benchmarks calls it slower.
 const (
 	unchanged    verdict = "unchanged"
 	undecided    verdict = "undecided"
@@ -62,8 +62,8 @@ func verdictOn(p stats.Pair) verdict {
 	return unchanged
 }
 
-// hear returns the outcome with the pair, if its verdict is louder than the one so far, or the same at a
-// ratio that is farther from 1.
+// hear returns the outcome after a pair. The pair replaces the one so far if its verdict is louder, or if the
+// verdict is the same and the ratio farther from 1.
 func (o outcome) hear(p stats.Pair, name string) outcome {
 	v := verdictOn(p)
 	louder := slices.Index(verdicts, v) - slices.Index(verdicts, o.said)
@@ -82,7 +82,7 @@ func (o outcome) String() string {
 	return text
 }
 
-// fields are the columns of the file.
+// fields returns the columns of the file.
 func (o outcome) fields() []string {
 	fields := []string{o.kind, o.load, strconv.Itoa(o.seed), o.change, o.planted}
 	for _, n := range []int{o.pairs, o.found, o.blamed, o.undecided, o.status} {
@@ -107,15 +107,15 @@ func (o outcome) add(path string) error {
 	return errors.Join(err, w.Error(), f.Close())
 }
 
-// outcomes are those of a file.
+// outcomes are the lines of a file.
 type outcomes []outcome
 
-// has reports whether a gate was run.
+// has reports whether the gate of an outcome was run.
 func (all outcomes) has(o outcome) bool {
 	return slices.ContainsFunc(all, func(p outcome) bool { return p.kind == o.kind && p.load == o.load && p.seed == o.seed })
 }
 
-// read reads what gates have said; nothing of a file that is not there.
+// read reads the outcomes in a file; none if the file does not exist.
 func read(path string) (all outcomes, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,8 +151,8 @@ func read(path string) (all outcomes, err error) {
 	}
 }
 
-// print writes two tables: what the gates said, with a line for each kind of gate and load, and how many of
-// them said each verdict.
+// print writes two tables: the outcomes, with a line for each kind of gate and load, and how many gates gave
+// each verdict.
 func print(w io.Writer, all outcomes) {
 	defer printVerdicts(w, all)
 	fmt.Fprintf(w, "%-18s %-8s %6s %8s %8s %8s %10s %10s %8s\n", "gates of", "load", "gates", "failed", "wrongly", "caught", "undecided", "pairs", "seconds")
@@ -176,7 +176,7 @@ func print(w io.Writer, all outcomes) {
 	}
 }
 
-// printVerdicts writes how many gates said each verdict.
+// printVerdicts writes how many gates gave each verdict.
 func printVerdicts(w io.Writer, all outcomes) {
 	fmt.Fprintf(w, "\n%-18s %-8s", "gates of", "load")
 	for _, v := range verdicts {

@@ -1,5 +1,5 @@
-// Package chain is work of known length: a chain of dependent multiplications,
-// whose time goes with the core's rate and with nothing else.
+// Package chain provides work of known length: a chain of dependent multiplications, whose time depends on the
+// core's rate and on nothing else.
 package chain
 
 import (
@@ -21,7 +21,7 @@ type Work struct {
 
 var state uint64 = 3
 
-// spin goes on with the chain.
+// spin continues the chain.
 //
 //go:noinline
 func spin(rounds int) {
@@ -34,8 +34,8 @@ func spin(rounds int) {
 
 func newWork(rounds int) Work { return Work{Do: func() { spin(rounds) }, rounds: rounds} }
 
-// Reference is work of a known number of cycles (NaN if those of a round are unknown), long enough
-// for the overhead of a call not to matter.
+// Reference returns work and its number of cycles (NaN if those of a round are unknown). The work is long
+// enough for the overhead of a call not to matter.
 func Reference() (w Work, cycles float64) {
 	w = newWork(batchRounds)
 	if roundCycles() == 0 {
@@ -44,11 +44,11 @@ func Reference() (w Work, cycles float64) {
 	return w, roundCycles() * batchRounds
 }
 
-// Of is work that takes about ns nanoseconds.
+// Of returns work that takes about ns nanoseconds.
 func Of(ns float64) Work { return newWork(max(1, int(ns/perRound(500)))) }
 
-// roundCycles of the core are one round: the latency of imul r64, r64 on every Intel
-// core since Nehalem and on every Zen core (uops.info). 0 where it is not known.
+// roundCycles returns the number of core cycles in a round: the latency of imul r64, r64 on every Intel core
+// since Nehalem and on every Zen core (uops.info). It is 0 if unknown.
 func roundCycles() float64 {
 	if runtime.GOARCH == "amd64" {
 		return 3
@@ -56,24 +56,23 @@ func roundCycles() float64 {
 	return 0
 }
 
-// batchNs is long beside a reading of the clock, and short enough that most batches
-// escape every disturbance.
+// batchNs is the length of a batch, in nanoseconds: long compared with a reading of the clock, and so short
+// that most batches escape every disturbance. batchRounds is the number of rounds in a batch.
 const (
 	batchNs     = 25e3
 	batchRounds = 30000
 )
 
-// Truth is how long a call takes now, in nanoseconds and in cycles of the core, by
-// what very many short batches show over time d. Work longer than a batch is so many
-// rounds of the chain. The cycles are NaN where a round's are not known; they hold
-// at any rate of the core.
+// Truth returns how long a call takes now, in nanoseconds and in cycles of the core, measured with many short
+// batches over the time d. The time of work longer than a batch is that of a round times its number of rounds.
+// The cycles hold at any rate of the core; they are NaN if those of a round are unknown.
 func (w Work) Truth(d time.Duration) (ns, cycles float64) {
 	n := max(50, int(d/(6*batchNs)))
 	round := perRound(n)
 	ns = round * float64(w.rounds)
 	if ns < batchNs {
 		calls := max(1, int(batchNs/ns))
-		// The rate of the core may change in between: the rounds of before and after.
+		// The core's rate may change meanwhile, so that a round is timed before and after.
 		ns = fast(repeat(w.Do, calls), repeat(w.Do, 2*calls), n) / float64(calls)
 		round = (round + perRound(n)) / 2
 	}
@@ -95,12 +94,12 @@ func repeat(do func(), n int) func() {
 	}
 }
 
-// escaped is the share of batches that escape, with some to spare; a quantile stands
-// up to a core that runs faster for a moment, as the least does not.
+// escaped is the rank of the batch whose time counts: more than this share of the batches escapes all
+// disturbances. Unlike the least, a quantile does not depend on a core that runs faster for a moment.
 const escaped = 0.1
 
-// fast is what the second function takes beyond the first, so that the clock's cost
-// is left out (the fit of Bryant 2003, section 9.4.3, with two points).
+// fast returns what the second function takes beyond the first, in nanoseconds, so that the clock's cost
+// cancels (the fit of Bryant 2003, section 9.4.3, with two points).
 func fast(one, two func(), n int) float64 {
 	var ones, twos []float64
 	for range n {

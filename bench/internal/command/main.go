@@ -1,4 +1,4 @@
-// Package command is the frame of a command of this module.
+// Package command has what the commands of this module have in common.
 package command
 
 import (
@@ -12,8 +12,8 @@ import (
 	"chronoscope/internal/load"
 )
 
-// Main runs an experiment until it ends, or until the user ends it. An error is printed after the command's
-// name and makes the exit status 1. A process that was started as a competitor is one instead.
+// Main runs an experiment until it ends, or until the user ends it. It prints an error after the command's
+// name, and exits with status 1. If the process was started as a competitor, it runs as one instead.
 func Main(name string, run func(ctx context.Context, args []string, stdout io.Writer) error) {
 	load.Serve()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

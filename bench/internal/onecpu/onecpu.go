@@ -1,4 +1,4 @@
-// Package onecpu lets a program run with all its threads on one CPU.
+// Package onecpu runs a program with all its threads on one CPU.
 package onecpu
 
 import (
@@ -12,13 +12,12 @@ import (
 	"chronoscope/machine"
 )
 
-// Marker in the environment says that all threads of the process are on one CPU.
+// Marker is an environment variable that says that all threads of the process are on one CPU.
 const Marker = "CHRONOSCOPE_BENCH_ON_ONE_CPU"
 
-// Confine runs the program once more with all its threads on that CPU, unless it is
-// so already: a thread that is pinned does not take along those that the runtime
-// has started before, on which package testing would then measure. done says that
-// the other one has done the work.
+// Confine runs the program once more with all its threads on that CPU, unless they are already there. Pinning a
+// thread does not pin the threads that the runtime started before, and package testing would measure on those.
+// done says that the other process has done the work.
 func Confine(ctx context.Context, cpu int, args []string, stdout io.Writer) (done bool, err error) {
 	if os.Getenv(Marker) != "" {
 		return false, nil

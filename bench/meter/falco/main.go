@@ -1,14 +1,13 @@
-// Command falco repeats the experiment of Falco 2009: an operation of some
-// microseconds, timed with a clock of milliseconds, once in a loop between two
-// readings ("classic") and once call by call, with other work between the calls
-// ("discrete").
+// Command falco repeats the experiment of Falco 2009: an operation of some microseconds is timed with a clock
+// of milliseconds. It is timed once in a loop between two readings ("classic") and once call by call, with
+// other work between the calls ("discrete").
 //
 //	cd bench && go run ./meter/falco -runs 4
 //	cd bench && go run ./meter/falco -runs 2 -busy 4
 //	cd bench && go run ./meter/falco -runs 1 -iterations 3000 -locked
 //
-// Beside the source's figures stand the interval, the mean of time.Now over the same
-// calls, and the verdict. With -locked each call waits for the clock's edge first.
+// It also prints the interval, the mean of time.Now over the same calls, and the verdict. With -locked each
+// call waits for the clock's edge first.
 package main
 
 import (
@@ -63,8 +62,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return nil
 }
 
-// operate is the operation that is timed: the source's logarithms of logarithms,
-// without its slip that all but the first few are of negative numbers.
+// operate is the timed operation: logarithms of logarithms as in Falco's experiment, but not of negative
+// numbers, as nearly all of his are by mistake.
 func operate(x float64) float64 {
 	for range 100 {
 		x = math.Log(2 + math.Abs(x))
@@ -72,7 +71,7 @@ func operate(x float64) float64 {
 	return x
 }
 
-// burn is the rest of the program.
+// burn is the other work of the program.
 func burn(factor int) {
 	var last uint32
 	for range factor * 1000 {
@@ -81,7 +80,7 @@ func burn(factor int) {
 	runtime.KeepAlive(last)
 }
 
-// millis is the clock of milliseconds.
+// millis returns the time in milliseconds.
 func millis() int64 { return time.Now().UnixMilli() }
 
 func awaitEdge() {

@@ -1,11 +1,11 @@
-// Command bias says how far percentiles lie from the truth, on average, of durations that are read by a clock
-// that moves in steps: by package stats, by a plain sort, and by HdrHistogram with three digits.
+// Command bias says how far percentiles lie from the truth, on average, if a clock that moves in steps reads
+// the durations. It compares package stats, a plain sort, and HdrHistogram with three digits.
 //
 //	cd bench && go run ./tails/bias -trials 1000
 //
-// The durations are log-normal, of two modes, or Pareto, of some 1 µs to 5 µs; the truth is the quantile of
-// the distribution. Only package stats has an interval: its width stands beside it, as a share of the truth,
-// with how often it covers.
+// The durations are log-normal, of two modes, or Pareto, of some 1 µs to 5 µs. The truth is the quantile of the
+// distribution. Only package stats has an interval: its width is printed, as a share of the truth, with how
+// often it covers the truth.
 package main
 
 import (

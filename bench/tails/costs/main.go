@@ -1,10 +1,10 @@
-// Command costs says what timing a call takes, as a share of a pair of time.Now: meters with tails beside
-// the histograms that are used for it, for 1, 2 and 64 goroutines that share one of them.
+// Command costs measures what timing a call takes, as a share of a pair of time.Now. It compares meters with
+// tails with the histograms that are usual for this, shared by 1, 2 and 64 goroutines.
 //
 //	cd bench && go run ./tails/costs
 //
-// All are timed in turn, in rounds, by the CPU time of the process. The figures are medians over the
-// rounds of the ratio to time.Now's pair in the same round, with 95 % intervals.
+// All are timed in turn, in rounds, by the CPU time of the process. The figures are medians over the rounds of
+// the ratio to time.Now's pair in the same round, with 95 % intervals.
 package main
 
 import (
@@ -61,7 +61,7 @@ func run(args []string, stdout io.Writer) error {
 	return nil
 }
 
-// subject times one call in its way. Nothing is called: what is timed is the timing.
+// subject times one call in its way. The call itself is empty, so that only the timing is measured.
 type subject struct {
 	name string
 	pair func()
@@ -113,7 +113,7 @@ func subjects() ([]subject, error) {
 	}, nil
 }
 
-// since reads the whole clock, where time.Since reads less of it.
+// since reads the whole clock; time.Since reads less of it.
 //
 //go:noinline
 func since(start time.Time) time.Duration {
@@ -123,7 +123,8 @@ func since(start time.Time) time.Duration {
 
 func framed(m *meter.Meter) func() { return func() { m.Stop(m.Start()) } }
 
-// measure times each subject once a round, in an order that changes, in nanoseconds of CPU time a call.
+// measure returns the CPU time of a call for each subject and round, in nanoseconds. Each round has another
+// order.
 func measure(all []subject, rounds, calls, goroutines int) [][]float64 {
 	costs := make([][]float64, len(all))
 	for round := range rounds + 1 {
@@ -153,7 +154,7 @@ func cpuTime(f func()) float64 {
 	return float64(clockNs() - before)
 }
 
-// clockNs is the CPU time of the process.
+// clockNs returns the CPU time of the process.
 func clockNs() int64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t)

@@ -1,11 +1,12 @@
-// Command server holds a meter's percentiles against those of a load generator: an HTTP server is asked at
-// a fixed rate by vegeta (github.com/tsenart/vegeta), and meters at 1 in 1, 16 and 128 time the same calls.
+// Command server compares a meter's percentiles with those of a load generator: vegeta
+// (github.com/tsenart/vegeta) sends requests to an HTTP server at a fixed rate, and meters that time 1 call in
+// 1, 16 and 128 time the same calls.
 //
 //	cd bench && go run ./tails/server -rate 1500 -duration 30s
 //
-// The server works on a few requests at a time, and stands still now and then, so that requests queue
-// before they begin. What a caller sees is what the generator measures from the time at which a request
-// was due; the meter has that from [meter.Meter.StartAt], and beside it what calls take by themselves.
+// The server works on a few requests at a time, and stands still now and then, so that requests queue before
+// they begin. The generator measures what a caller sees, from the time at which a request was due. The meter
+// measures the same with [meter.Meter.StartAt], and also what calls take by themselves.
 package main
 
 import (
@@ -70,7 +71,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 
 var oneIn = []int{1, 16, 128}
 
-// service takes log-normal times; the meters see all of them.
+// service answers after log-normally distributed times; the meters see all calls.
 type service struct {
 	typical  time.Duration
 	slots    chan struct{}
@@ -122,7 +123,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("done\n"))
 }
 
-// standStill keeps all requests from being worked on, now and then.
+// standStill stops the work on all requests every five seconds.
 func (s *service) standStill(ctx context.Context, length time.Duration) {
 	for length > 0 {
 		select {
@@ -136,8 +137,8 @@ func (s *service) standStill(ctx context.Context, length time.Duration) {
 	}
 }
 
-// attack makes requests at a fixed rate, whatever becomes of those before, and gives how long they took
-// from when they were sent, and from when they were due.
+// attack makes requests at a fixed rate, whatever becomes of earlier ones. It returns their times in
+// nanoseconds, from when they were sent and from when they were due.
 func (s *service) attack(url string, rate int, duration time.Duration) (sent, due []float64) {
 	attacker := vegeta.NewAttacker(vegeta.Workers(64), vegeta.Connections(4096))
 	target := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: url})
