@@ -75,8 +75,18 @@ func (r *Run) byEvents(cpus int) {
 // othersAtMostNs returns the longest time by which others can have delayed the run; infinite if unknown. This delay is
 // at most the CPU time of others, including this measuring process. Others include what a program waits for, such as a
 // server on this machine; so a program of one thread was delayed by at most the time for which it and all others waited
-// for a CPU. Tracepoints give a narrower limit: they tell which thread waited while others ran.
+// for a CPU. Tracepoints give a narrower limit: they tell which thread waited while others ran. Threads of other programs
+// that were not known to work for this one may have slept, or worked for others, while it waited for them.
 func (r *Run) othersAtMostNs() float64 {
+	most := r.othersRanNs()
+	if r.noted {
+		most += r.traced.strangersNs
+	}
+	return most
+}
+
+// othersRanNs returns the longest time by which others can have delayed the run by having a CPU.
+func (r *Run) othersRanNs() float64 {
 	most, t := math.Inf(1), r.traced
 	if r.noted && t.heldUpKnown {
 		most = t.heldUpNs

@@ -15,7 +15,12 @@ import (
 // nothing and returns the time, for the verdict.
 func (c *conclusion) allowForOutside() (leftNs float64) {
 	most := c.delayedNs()
-	delay := func(r *Run) float64 { return math.Min(r.outsideNs, most) }
+	delay := func(r *Run) float64 {
+		if r.outsideKnown {
+			return r.outsideNs
+		}
+		return math.Min(r.outsideNs, most)
+	}
 	if typical := c.typical(delay); typical > stats.WideShare*stats.Median(c.low) {
 		return typical
 	}
@@ -34,7 +39,10 @@ func (c *conclusion) judgeOutside() {
 		return
 	}
 	seen := "and whether others competed with that for the CPUs is not known"
-	if !math.IsInf(c.delayedNs(), 1) {
+	switch known := func(r *Run) bool { return r.outsideKnown }; {
+	case slices.ContainsFunc(c.used, known):
+		seen = fmt.Sprintf("which other programs may have delayed by %s in each run", stats.Duration(c.outsideNs, 3))
+	case !math.IsInf(c.delayedNs(), 1):
 		seen = fmt.Sprintf("which competition for the CPUs may have delayed by %s in each run", stats.Duration(c.outsideNs, 3))
 	}
 	waited := c.typical(func(r *Run) float64 { return r.outsideNs })

@@ -12,6 +12,7 @@ func (w *way) wakes(c change) {
 	if p == nil {
 		return
 	}
+	p.unlink(c)
 	low, high := p.low, p.high
 	switch since := c.atNs - p.ranToNs; {
 	case p.running:
@@ -29,13 +30,14 @@ func (w *way) wakes(c change) {
 func (w *way) woken(c change, p *position, ns float64) {
 	k := c.of().wake
 	told := c.atNs - math.Max(k.atNs, p.since) // the time that an idle CPU took to run it
-	if k.linked {
+	// An independent thread does not work for the program because a server wakes it.
+	if k.linked && !(c.foreign && c.independent && k.by.foreign) {
 		usual := math.Min(told, w.schedule.latency.highNs)
 		if !c.foreign && !k.by.foreign && k.low.atNs > p.low.atNs && !(k.by.exitNs-k.atNs <= wakeLatencyNs) {
 			w.handed++
 		}
 		p.low, p.high = p.low.later(k.low), p.high.later(k.high)
-		p.low.atNs, p.high.atNs, p.linked = p.low.atNs+usual, p.high.atNs+told, true
+		p.low.atNs, p.high.atNs, p.linked, p.linkedNs = p.low.atNs+usual, p.high.atNs+told, true, c.atNs
 		return
 	}
 	if c.line == w.schedule.leader {
@@ -58,6 +60,7 @@ func (w *way) woken(c change, p *position, ns float64) {
 		p.low.atNs += ns
 	default: // a time limit may have passed only because another thread was late with what this one waited for
 		w.sinceBlocked(p, ns)
+		w.endedByNoneNs, w.endedByNoneAtNs = w.endedByNoneNs+ns, c.atNs
 	}
 	switch moves := k.source == tracepoint.ByTimer && !c.foreign; {
 	case moves && w.timersMove, k.inKernel && k.by == nil:

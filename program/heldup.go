@@ -11,13 +11,27 @@ import (
 // interval is the time between two moments.
 type interval struct{ from, to float64 }
 
-// heldUpNs bounds the time for which others can have delayed a program that took wallNs: in that time a thread could
+// threadWait is a time in which a thread could have run and had no CPU.
+type threadWait struct {
+	interval
+	thread int32
+}
+
+// heldUp bounds the time for which others can have delayed a program that took wallNs: in that time a thread could
 // have run and did not, while another program had a CPU. That thread may belong to another program, since the program
 // may wait for it. workedNs is the time for which threads of other programs that are known to work for the program had
-// CPUs. all are the wake-ups in order of time.
-func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, workedNs float64) {
+// CPUs. workersKept are the times at which one that may work for the program could have run and had no CPU. all are the
+// wake-ups in order of time.
+func (w *wakeups) heldUp(e wakeupEvents, all []waking, wallNs float64) (ns, workedNs float64, workersKept []interval) {
 	watching := e.watching()
-	waits := w.waitsOfOthers(e, all, watching)
+	known, possible := w.workers(all, watching, false), w.workers(all, watching, true)
+	var waits []interval
+	for _, x := range w.waitsOfOthers(e, all, watching) {
+		waits = append(waits, x.interval)
+		if possible[x.thread] {
+			workersKept = append(workersKept, x.interval)
+		}
+	}
 	for _, l := range w.order {
 		for _, x := range l.spans {
 			switch {
@@ -28,7 +42,6 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 			}
 		}
 	}
-	known, possible := w.workers(all, watching, false), w.workers(all, watching, true)
 	var others, worked, mayHaveWorked []interval
 	for _, turns := range w.turns {
 		for i, t := range turns {
@@ -51,7 +64,7 @@ func (w *wakeups) heldUpNs(e wakeupEvents, all []waking, wallNs float64) (ns, wo
 	whole := []interval{{0, wallNs}}
 	ns, workedNs = sumNs(overlap(overlap(union(waits), union(others)), whole)), sumNs(overlap(union(worked), whole))
 	// A thread that may work for the program while the program goes on may also work for others in that time.
-	return ns + sumNs(overlap(union(mayHaveWorked), whole)), workedNs
+	return ns + sumNs(overlap(union(mayHaveWorked), whole)), workedNs, union(workersKept)
 }
 
 // workers returns the threads of other programs that work for the program: they woke its threads or were woken by them,
@@ -91,7 +104,7 @@ func (e wakeupEvents) watching() map[int32]bool {
 // waitsOfOthers returns when threads of other programs could have run and had no CPU. It leaves out threads that the
 // program does not wait for: those that neither woke a thread nor were woken, such as an endless loop, and those of
 // this process, which waits for the program, unless they wake its threads, for example by reading its output.
-func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking, watching map[int32]bool) (waits []interval) {
+func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking, watching map[int32]bool) (waits []threadWait) {
 	starts, ready, active := map[int32][]float64{}, map[int32][]float64{}, map[int32]bool{}
 	for _, k := range all {
 		active[k.thread] = true
@@ -140,7 +153,7 @@ func (w *wakeups) waitsOfOthers(e wakeupEvents, all []waking, watching map[int32
 			if i, _ := slices.BinarySearch(starts[id], ns); i < len(starts[id]) {
 				to = starts[id][i]
 			}
-			waits = append(waits, interval{ns, to})
+			waits = append(waits, threadWait{interval{ns, to}, id})
 		}
 	}
 	return waits

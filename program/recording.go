@@ -16,8 +16,9 @@ type wakeupRecorder struct {
 	timed    bool                 // also records system calls that wait until some time
 	events   []tracepoint.Event
 	lost     int64
-	ended    chan struct{} // closed when nothing drains the recorder any more
-	eachNs   float64       // the most time that recording one event takes
+	ended    chan struct{}  // closed when nothing drains the recorder any more
+	eachNs   float64        // the most time that recording one event takes
+	kernel   map[int32]bool // the threads of the kernel
 }
 
 // tracepointNs is the assumed time that the kernel takes to record an event, at most, if it can't be measured: 0.8 µs
@@ -64,7 +65,10 @@ func openWakeups(timed bool) *wakeupRecorder {
 	if err != nil {
 		return w
 	}
-	w.recorder, w.ended = recorder, make(chan struct{})
+	w.recorder, w.ended, w.kernel = recorder, make(chan struct{}), map[int32]bool{}
+	for _, t := range tracepoint.Tasks(os.DirFS("/")) {
+		w.kernel[t.Thread] = t.Kernel
+	}
 	go func() {
 		defer close(w.ended)
 		defer recorder.Close()

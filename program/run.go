@@ -84,8 +84,10 @@ type Run struct {
 	// yields is the number of times that the program gave its CPU away (sched_yield(2)), from traced runs.
 	yields int
 	// outsideNs is the longest time for which threads may have waited for something outside the program; NaN
-	// if their blocks were not noted.
-	outsideNs float64
+	// if their blocks were not noted. outsideKnown says that tracepoints told who ended them, so that outsideNs is the
+	// time by which others can have delayed the program there.
+	outsideNs    float64
+	outsideKnown bool
 	// wokenAtMostNs is the assumed limit of the time for which woken threads without accounts waited for a
 	// CPU; infinite if the accounts of all threads are known.
 	wokenAtMostNs float64

@@ -97,7 +97,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
 	if c.noteWakeups && !r.setting.NoWakeups && run.ExecNs > 0 {
-		run.wakeups = wakeupEvents{r.recorder.take(), run.ExecNs, int32(os.Getpid()), r.recorder.eachNs}
+		run.wakeups = wakeupEvents{r.recorder.take(), run.ExecNs, int32(os.Getpid()), r.recorder.kernel, r.recorder.eachNs}
 	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
 		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))

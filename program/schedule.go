@@ -34,10 +34,14 @@ type span struct {
 // line is the life of one thread: its spans in order of time.
 type line struct {
 	id, process, parent int
-	foreign             bool  // belongs to another program
-	starter             *line // the thread that started it; nil if unknown
-	spans               []span
-	order               int // index among the threads by their starts
+	foreign             bool // belongs to another program
+	// independent is set for a thread of another program that is active of its own accord. servedNs are the times
+	// at which a thread of another program worked for an independent one.
+	independent bool
+	servedNs    []float64
+	starter     *line // the thread that started it; nil if unknown
+	spans       []span
+	order       int // index among the threads by their starts
 	// exitNs is the time of its exit; NaN if no exit was noted.
 	exitNs float64
 	// blockedNs is the total time for which it was blocked after the program's exec.
@@ -112,7 +116,9 @@ type schedule struct {
 	recordedNs float64
 	// heldUpNs, workedForNs and heldUpKnown are described in [trajectory].
 	heldUpNs, workedForNs float64
-	heldUpKnown           bool
+	// workersKept are the times at which threads of other programs that may work for the program were kept from a CPU.
+	workersKept []interval
+	heldUpKnown bool
 	// timedCalls and timesPassed are described in [trajectory].
 	timedCalls, timesPassed int
 }

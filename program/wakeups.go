@@ -29,8 +29,9 @@ type wakeup struct {
 type wakeupEvents struct {
 	events []tracepoint.Event
 	execNs int64 // the time 0 of the program's events, in ns of the monotonic clock
-	// watcher is the process number of this process.
+	// watcher is the process number of this process. kernel are the threads of the kernel.
 	watcher int32
+	kernel  map[int32]bool
 	// eachNs is the most time that the kernel took to record one event.
 	eachNs float64
 }
@@ -82,12 +83,13 @@ func (s *schedule) addWakeups(e wakeupEvents, wallNs float64) {
 	w.findPassed(e)
 	w.findForeign(all)
 	w.followForeign(e)
+	w.findIndependent(e, all)
 	var latencies []float64
 	for _, l := range slices.Concat(s.order, s.foreign) {
 		latencies = append(latencies, w.attach(l)...)
 	}
 	s.latency = usualLatency(latencies)
-	s.heldUpNs, s.workedForNs = w.heldUpNs(e, all, wallNs)
+	s.heldUpNs, s.workedForNs, s.workersKept = w.heldUp(e, all, wallNs)
 	s.heldUpKnown = true
 }
 

@@ -19,6 +19,9 @@ type way struct {
 
 	atNs       float64
 	ran, could int
+	// endedByNoneNs is how long threads were blocked until something else than a thread woke them, such as a timer,
+	// and endedByNoneAtNs when that last happened.
+	endedByNoneNs, endedByNoneAtNs float64
 	// has holds the number of threads on each CPU, ownNs the time for which each CPU was the program's.
 	has   map[int]int
 	ownNs map[int]float64
@@ -51,6 +54,7 @@ type position struct {
 	nextOwnNs float64
 	ranToNs   float64 // when it last stopped running
 	linked    bool    // set for another program's thread that does what follows from the program's own path
+	linkedNs  float64 // since when
 	foreign   bool
 	spunNs    float64 // time that it may have spent spinning, until a thread gets a CPU again
 }
@@ -239,6 +243,7 @@ func (w *way) furthest() progress {
 // and a pipe may have been filled before it was read. The thread's high is therefore at least that of the furthest one.
 func (w *way) finish(c change) {
 	p := w.positions[c.line]
+	p.unlink(c)
 	ns := math.Max(0, c.atNs-p.since)
 	if p.running {
 		p.running = false
@@ -272,6 +277,11 @@ func (w *way) finish(c change) {
 		w.wake(c, p, ns)
 		p.high = p.high.later(w.furthest())
 	}
+}
+
+// unlink notes that a thread of another program no longer works for the program alone.
+func (p *position) unlink(c change) {
+	p.linked = p.linked && !c.served(p.linkedNs, c.atNs)
 }
 
 // finishKept advances a thread that was kept from a CPU. A delay of another program's thread counts only when that
