@@ -52,12 +52,13 @@ func parseRecord(kind uint32, misc uint16, body []byte) (record, bool) {
 		process: int(int32(order.Uint32(id))), tid: int(int32(order.Uint32(id[4:]))),
 		atNs: int64(order.Uint64(id[8:])), cpu: int(int32(order.Uint32(id[16:]))),
 	}
+	isSwitch := kind == perfring.Switch || kind == perfring.SwitchOfCPU
 	switch {
-	case kind == perfring.Switch && misc&perfring.SwitchOut == 0:
+	case isSwitch && misc&perfring.SwitchOut == 0:
 		r.kind = SwitchedIn
-	case kind == perfring.Switch && misc&perfring.SwitchOutPreempt != 0:
+	case isSwitch && misc&perfring.SwitchOutPreempt != 0:
 		r.kind = Preempted
-	case kind == perfring.Switch:
+	case isSwitch:
 		r.kind = Blocked
 	case kind == perfring.Comm && misc&perfring.CommExec != 0:
 		r.kind = Executed

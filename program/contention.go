@@ -11,8 +11,8 @@ import (
 )
 
 // allowForOutside lowers the lower bounds by the time for which others may have delayed something outside the program
-// for which it waited, such as a server on the same machine. If that time is too long for the interval, it changes
-// nothing and returns the time, for the verdict.
+// for which it waited, such as a server on the same machine. If that time is long, it returns the time, for the verdict,
+// and changes nothing unless tracepoints told the time.
 func (c *conclusion) allowForOutside() (leftNs float64) {
 	most := c.delayedNs()
 	delay := func(r *Run) float64 {
@@ -22,14 +22,14 @@ func (c *conclusion) allowForOutside() (leftNs float64) {
 		return math.Min(r.outsideNs, most)
 	}
 	if typical := c.typical(delay); typical > stats.WideShare*stats.Median(c.low) {
-		return typical
+		leftNs = typical
 	}
 	for i, r := range c.used {
-		if ns := delay(r); ns > 0 {
+		if ns := delay(r); ns > 0 && (leftNs == 0 || r.outsideKnown) {
 			c.low[i] = max(r.leastNs, r.calmNs, c.low[i]-ns)
 		}
 	}
-	return 0
+	return leftNs
 }
 
 // judgeOutside lowers the verdict if others may have delayed something outside the program, for which it waited, for

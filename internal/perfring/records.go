@@ -15,6 +15,8 @@ const (
 	Fork   = 7
 	Sample = 9
 	Switch = 14
+	// SwitchOfCPU is a Switch of an event of all threads of a CPU.
+	SwitchOfCPU = 15
 
 	CommExec         = 1 << 13
 	SwitchOut        = 1 << 13
