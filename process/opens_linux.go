@@ -16,7 +16,7 @@ type fileTells uint8
 
 const (
 	nothing   fileTells = iota
-	times               // a time, or CPU time of the whole machine: two readings tell how much passed in between
+	times               // a time: two readings tell how much passed in between
 	ownCounts           // counts since a process began, such as how often it was preempted
 	waiting             // how long some process waits for a CPU, or how busy the machine is
 )
@@ -41,7 +41,9 @@ func tellsOf(file string) fileTells {
 	switch inRoot := dir == "/proc/"; {
 	case name == "schedstat", name == "sched", inRoot && name == "loadavg", dir == "/proc/pressure/":
 		return waiting
-	case inRoot && (name == "stat" || name == "uptime"):
+	case inRoot && name == "stat": // with procs_running
+		return waiting
+	case inRoot && name == "uptime":
 		return times
 	case name == "status":
 		return ownCounts
