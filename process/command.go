@@ -50,6 +50,9 @@ type Command struct {
 	// see whether the file tells how long the program has waited: see [Run.ClockWorkNs]. Each stop costs about
 	// 10 to 60 µs: ask for it if [Run.WaitingToldPossibly] says that some process opened such a file.
 	NoteOpens bool
+	// CallsEvent has a traced run count its system calls: see [Run.Calls]. It is the kernel's number of the
+	// tracepoint raw_syscalls/sys_enter (tracefs); 0 counts none. That takes rights (CAP_PERFMON).
+	CallsEvent uint64
 	// Started, unless it is nil, is called with the program's process number as soon as the program has been
 	// started.
 	Started func(pid int)
@@ -109,6 +112,8 @@ type Run struct {
 	TimedWaits                   int
 	TimedSwitches, SleepSwitches int64
 	Unnoted                      error
+	// Calls is the number of system calls of a run that was traced with CallsEvent; 0 if they could not be counted.
+	Calls int64
 	// Yields is the number of calls of sched_yield(2) in a run that was traced with NoteWaits. If Unnoted is
 	// not nil there may have been more.
 	Yields int

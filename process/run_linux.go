@@ -102,6 +102,8 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	refused := errUnasked
 	w, unwatched := with.begin(c.Events)
 	if !c.Untraced {
+		calls := countCalls(c.CallsEvent)
+		defer calls.close()
 		pid, _, err := c.fork(files, true)
 		if err == nil {
 			c.started(pid)
@@ -115,6 +117,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 			}
 			t.noteOpens = c.NoteOpens
 			r, err = t.trace(ctx)
+			r.Calls = calls.count()
 			r.noted(t.waits, t.looks)
 			r.watched(pid, w, unwatched)
 			return r, err

@@ -117,7 +117,9 @@ type series struct {
 	// timedWaits is the number of times that it asks to wait until some time, and otherWaits that of its
 	// blocks for something else, by the probes. someUnnoted says that there may be more.
 	timedWaits, otherWaits int
-	someUnnoted            bool
+	// calls is the number of its system calls in the traced run; 0 if they could not be counted.
+	calls       int64
+	someUnnoted bool
 	// sleeps is the number of times that it gave up its CPU only until a time, or until some time for other
 	// threads of its process, as far as is known.
 	sleeps int
@@ -299,6 +301,10 @@ func cpusOf(c Command, cpus int) int {
 	return cpus
 }
 
+// callsApart is how many times as long as measured the recorder may hold up the system calls of a run, for calls whose
+// code is not in the caches, and for more calls than in the traced run.
+const callsApart = 1.5
+
 // take bounds a run by what this run and earlier ones show, and notes what it shows for later runs.
 func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	others := math.Inf(1)
@@ -306,6 +312,10 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 		others = sentinelMargin * s.wokenNs
 	}
 	run.traced, run.noted = follow(ctx, &run.Run, cpus, others, run.wakeups)
+	s.calls = max(s.calls, run.Calls)
+	if len(run.wakeups.events) > 0 {
+		run.traced.recordedNs += callsApart * run.wakeups.callNs * float64(s.calls)
+	}
 	run.wakeups = wakeupEvents{} // what they show is kept in traced
 	run.wokenAtMostNs = others
 	if !run.noted || run.traced.othersKnown {

@@ -18,6 +18,7 @@ type wakeupRecorder struct {
 	lost     int64
 	ended    chan struct{}  // closed when nothing drains the recorder any more
 	eachNs   float64        // the most time that recording one event takes
+	callNs   float64        // the time by which each system call takes longer
 	kernel   map[int32]bool // the threads of the kernel
 }
 
@@ -61,10 +62,12 @@ func openWakeups(timed bool) *wakeupRecorder {
 	if ns, err := tracepoint.CostNs(); err == nil {
 		w.eachNs = math.Min(tracepointNs, recordedCold*ns)
 	}
+	callNs := tracepoint.LeastCallNs()
 	recorder, err := open()
 	if err != nil {
 		return w
 	}
+	w.callNs = math.Max(0, tracepoint.LeastCallNs()-callNs)
 	w.recorder, w.ended, w.kernel = recorder, make(chan struct{}), map[int32]bool{}
 	for _, t := range tracepoint.Tasks(os.DirFS("/")) {
 		w.kernel[t.Thread] = t.Kernel

@@ -11,6 +11,7 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/process"
+	"chronoscope/tracepoint"
 )
 
 // runner runs commands, and looks at the machine before and after runs.
@@ -75,6 +76,9 @@ func (r *runner) close() {
 func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	command := c.Command
 	command.Untraced, command.Events = !traced || c.Untraced, true
+	if traced && !r.setting.NoWakeups {
+		command.CallsEvent, _ = tracepoint.CallsEvent()
+	}
 	command.Nice = cmp.Or(command.Nice, r.setting.Nice)
 	if path, err := r.find(command.Path); err == nil {
 		command.Path = path
@@ -97,7 +101,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
 	if c.noteWakeups && !r.setting.NoWakeups && run.ExecNs > 0 {
-		run.wakeups = wakeupEvents{r.recorder.take(), run.ExecNs, int32(os.Getpid()), r.recorder.kernel, r.recorder.eachNs}
+		run.wakeups = wakeupEvents{r.recorder.take(), run.ExecNs, int32(os.Getpid()), r.recorder.kernel, r.recorder.eachNs, r.recorder.callNs}
 	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
 		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))

@@ -34,6 +34,8 @@ type wakeupEvents struct {
 	kernel  map[int32]bool
 	// eachNs is the most time that the kernel took to record one event.
 	eachNs float64
+	// callNs is the time by which each system call took longer, most of which leave no event.
+	callNs float64
 }
 
 func (e wakeupEvents) at(ns int64) float64 { return float64(ns - e.execNs) }

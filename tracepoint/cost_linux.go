@@ -23,20 +23,36 @@ func CostNs() (float64, error) {
 	if err != nil {
 		return 0, unavailable(err)
 	}
-	before := leastCallNs()
+	before := LeastCallNs()
 	r, err := open([]source{{path: "syscalls/sys_enter_getppid", kind: TimedCall}}, cpus)
 	if err != nil {
 		return 0, err
 	}
 	defer r.Close()
-	recorded := leastCallNs()
+	recorded := LeastCallNs()
 	if events := len(r.TakeAll()); events < costCalls*costTries || recorded <= before {
 		return 0, &Unavailable{Reason: Refused, Detail: fmt.Sprintf("of %d calls %d were recorded, and took %.3g ns each, %.3g before", costCalls*costTries, events, recorded, before)}
 	}
 	return recorded - before, nil
 }
 
-func leastCallNs() float64 {
+// CallsEvent returns the kernel's number of the tracepoint at the begin of each system call. The error is an
+// [*Unavailable].
+func CallsEvent() (uint64, error) {
+	d, err := describe([]source{{path: "raw_syscalls/sys_enter"}})
+	if err != nil {
+		return 0, err
+	}
+	var number uint64
+	for id := range d.layouts {
+		number = uint64(id)
+	}
+	return number, nil
+}
+
+// LeastCallNs returns the time in nanoseconds of a system call that does nothing. All calls take longer while
+// [OpenWithTimedCalls] records, though they leave no event.
+func LeastCallNs() float64 {
 	least := time.Duration(math.MaxInt64)
 	for range costTries {
 		begun := time.Now()

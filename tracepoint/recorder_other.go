@@ -27,6 +27,15 @@ func CostNs() (float64, error) {
 	return 0, err
 }
 
+// CallsEvent fails: this system has no tracepoints. The error is an [*Unavailable].
+func CallsEvent() (uint64, error) {
+	_, err := Open()
+	return 0, err
+}
+
+// LeastCallNs returns 0, because nothing is recorded.
+func LeastCallNs() float64 { return 0 }
+
 // Close does nothing.
 func (*Recorder) Close() {}
 
