@@ -32,6 +32,7 @@ func Watch(ctx context.Context, c clock.Rated, span time.Duration) machine.Noise
 	ticks := func(ns float64) int64 { return int64(ns / c.TickNs.Value) }
 	gaps, lengths := make([]clock.Gap, 1024), make([]float64, 0, 1024)
 	var seen watched
+	caches := newRefill(c)
 	before, err := thread.Look()
 	lookedAt := c.Read()
 	for begun := time.Now(); err == nil && time.Since(begun) < span && ctx.Err() == nil; {
@@ -46,8 +47,15 @@ func Watch(ctx context.Context, c clock.Rated, span time.Duration) machine.Noise
 		}
 		seen.take(stretch{use: after.Since(before), ranNs: c.Ns(to - from), passedNs: c.Ns(now - lookedAt), gapsNs: lengths})
 		before, lookedAt = after, now
+		if seen.preempted {
+			caches.measure()
+			before, err = thread.Look()
+			lookedAt = c.Read()
+		}
 	}
-	return seen.noise()
+	noise := seen.noise()
+	noise.RefillNs = caches.ns()
+	return noise
 }
 
 // stretch is what a thread that watches its CPU observed between two looks at its counters.
@@ -68,6 +76,8 @@ type watched struct {
 	// switchesNs are the times that preemptions took in addition to the wait, including the timer
 	// interrupts that led to them.
 	switchesNs []float64
+	// preempted says that another thread had the CPU in the last stretch.
+	preempted bool
 }
 
 // totals sums over stretches: the time that the thread ran, the part of it that was not charged to
@@ -86,6 +96,7 @@ func (w *watched) take(s stretch) {
 	for _, ns := range s.gapsNs {
 		now.lostNs, now.worstNs = now.lostNs+ns, math.Max(now.worstNs, ns)
 	}
+	w.preempted = s.use.InvoluntarySwitches > 0
 	others := s.use.VoluntarySwitches + s.use.MinorFaults
 	if s.use.WaitNs == 0 && s.use.InvoluntarySwitches+others == 0 {
 		w.sum, w.last = w.sum.plus(w.last), now
@@ -99,7 +110,7 @@ func (w *watched) take(s stretch) {
 
 // noise returns what the stretches show. SwitchNs is NaN if no complete preemption was seen.
 func (w *watched) noise() machine.Noise {
-	n := machine.Noise{WatchedNs: w.sum.ranNs, IrregularWorstNs: w.sum.worstNs, SliceNs: math.NaN(), SwitchNs: stats.Median(w.switchesNs)}
+	n := machine.Noise{WatchedNs: w.sum.ranNs, IrregularWorstNs: w.sum.worstNs, SliceNs: math.NaN(), SwitchNs: stats.Median(w.switchesNs), RefillNs: math.NaN()}
 	return withoutUncharged(n, w.sum)
 }
 

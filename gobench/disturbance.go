@@ -10,6 +10,7 @@ import (
 type disturbance struct {
 	interrupts float64 // share of the time
 	switchNs   float64 // of a preemption; 0 if nobody else had the CPUs
+	mostColdNs float64 // the longest time of refilling the caches after a preemption
 }
 
 // disturbanceOf returns the disturbance of a benchmark of that kind. Interrupts count only for the time in
@@ -19,7 +20,7 @@ func disturbanceOf(k kind, basis Basis, setting Setting) disturbance {
 	if perTimed := k.typical(func(rep Repetition) float64 { return rep.perIteration(cpuNs) / rep.perIteration(timedNs) }); basis != CPUTime && perTimed < 1 {
 		busy = math.Max(0, perTimed)
 	}
-	d := disturbance{interrupts: busy * setting.Noise.ShareLost()}
+	d := disturbance{interrupts: busy * setting.Noise.ShareLost(), mostColdNs: setting.Noise.MostColdNs(cachedBytes)}
 	if k.waitPerTimed > calmShare {
 		if d.switchNs = setting.Noise.SwitchNs; !(d.switchNs > 0) {
 			d.switchNs = machine.UsualSwitchNs
@@ -27,6 +28,10 @@ func disturbanceOf(k kind, basis Basis, setting Setting) disturbance {
 	}
 	return d
 }
+
+// cachedBytes is how much data a benchmark may keep in the caches, which is not known of it: the usual size of a core's
+// own cache.
+const cachedBytes = 2 << 20
 
 // usualNs returns how much of a repetition's time of ns is due to disturbances; leastNs and mostNs bound that.
 func (d disturbance) usualNs(ns float64, rep Repetition) float64 {
@@ -39,7 +44,7 @@ func (d disturbance) leastNs(ns float64, rep Repetition) float64 {
 
 // mostNs assumes that after each preemption refilling the caches takes the longest possible time.
 func (d disturbance) mostNs(ns float64, rep Repetition) float64 {
-	return (1+machine.NoiseError)*(d.interruptedNs(ns)+d.preempted(rep)*d.switchNs) + d.preempted(rep)*machine.ColdNs
+	return (1+machine.NoiseError)*(d.interruptedNs(ns)+d.preempted(rep)*d.switchNs) + d.preempted(rep)*d.mostColdNs
 }
 
 // interruptedNs returns what interrupts take of a time. A difference of two runs may be below 0.

@@ -5,6 +5,8 @@ const (
 	// led to it; it is used if [Noise] does not tell. Refilling caches that other threads used
 	// usually takes another UsualColdNs, and up to ColdNs.
 	UsualSwitchNs, UsualColdNs, ColdNs = 10e3, 8e3, 25e3
+	// RefilledBytes is the amount of data that [Noise.RefillNs] refers to.
+	RefilledBytes = 256 << 10
 	// NoiseError is the relative amount by which a CPU's real losses to interrupts may differ from
 	// those in the trace.
 	NoiseError = 0.3
@@ -29,6 +31,17 @@ type Noise struct {
 	// time that a preemption takes in addition to the run-queue wait. Both are NaN if there was no
 	// preemption.
 	SliceNs, SwitchNs float64
+	// RefillNs is the time that it takes to get RefilledBytes of data back into the caches after a preemption, beyond
+	// what programs cause that leave the caches as they are. It is NaN if there was no preemption.
+	RefillNs float64
+}
+
+// MostColdNs returns the longest time for which a thread that uses that many bytes refills its caches after a preemption.
+func (n Noise) MostColdNs(bytes float64) float64 {
+	if !(n.RefillNs > 0) {
+		return ColdNs
+	}
+	return ColdNs + n.RefillNs*max(1, bytes/RefilledBytes)
 }
 
 // Interruption is a timer that takes the CPU at a fixed period.

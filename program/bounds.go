@@ -170,8 +170,8 @@ func (r *Run) byAccounts(cpus int) {
 const aloneNs, aloneShare = 0.3e6, 0.01
 
 // takeOffDisturbance subtracts what interrupts and preemptions took of the time on the CPU: their typical time from the
-// bounds, and what is not known of it as slack.
-func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
+// bounds, and what is not known of it as slack. The program used that many bytes of memory.
+func (r *Run) takeOffDisturbance(noise machine.Noise, shareError, bytes float64) {
 	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
 	high := low
@@ -197,7 +197,7 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError float64) {
 	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
 	up := func(p progress) float64 { return shareError*p.ranNs + certain(p)*(each-least) }
 	down := func(p progress) float64 {
-		return shareError*p.ranNs + float64(p.preemptions)*(machine.ColdNs-machine.UsualColdNs)
+		return shareError*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(bytes)-machine.UsualColdNs)
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs

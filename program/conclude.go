@@ -34,7 +34,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnly bool) (r *Result, calm bool) {
 	noise, shareError := w.joined()
 	for i := range s.runs {
-		s.runs[i].takeOffDisturbance(noise, shareError)
+		s.runs[i].takeOffDisturbance(noise, shareError, float64(s.peak))
 	}
 	r = &Result{
 		Command: s.command, Runs: s.runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise, rounds: s.rounds,

@@ -85,6 +85,9 @@ func (w *noiseChecks) joined() (all machine.Noise, shareError float64) {
 		if n.SwitchNs > 0 {
 			switches = append(switches, n.SwitchNs)
 		}
+		if n.RefillNs > all.RefillNs { // a neighbour may have come since the looks before
+			all.RefillNs = n.RefillNs
+		}
 	}
 	all.SliceNs, all.SwitchNs = math.NaN(), stats.Median(switches)
 	if !all.Known() {

@@ -34,7 +34,7 @@ func TestMedianOfFewInterrupts(t *testing.T) {
 	for _, c := range []struct{ ranNs, want float64 }{{1e6, 0}, {1.9e6, 0}, {2.1e6, eachNs / 3}, {10e6, eachNs / 3}} {
 		r := Run{grossLowNs: c.ranNs, grossHighNs: c.ranNs}
 		r.UserNs = int64(c.ranNs)
-		r.takeOffDisturbance(noise, 0)
+		r.takeOffDisturbance(noise, 0, 0)
 		if math.Abs(r.slackNs-c.want) > 1 {
 			t.Errorf("%g ns: the time may be less by %g ns, want %g", c.ranNs, r.slackNs, c.want)
 		}
