@@ -168,6 +168,9 @@ func (c *conclusion) judgeWaits() {
 			c.Lower(stats.Suspect, "a thread of it moves into a control group with a CPU limit, which may stop it while nobody else wants the CPU: that is taken for the doing of others: raise the limit of that group (cpu.max)")
 		}
 	}
+	if n := c.typical(func(r *Run) float64 { return float64(r.traced.displaced) }); n*leastSliceNs > stats.WideShare*c.Estimate.Value {
+		c.Lower(stats.Suspect, "other programs took the CPU %.3g times a run from a thread or process for which others of it waited: if that one waits for those by spinning, it spins longer alone: %s tells", n, c.remedy())
+	}
 	switch {
 	case !c.mostlyWaited():
 	case c.series.someUnnoted:

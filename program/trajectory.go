@@ -26,6 +26,8 @@ type trajectory struct {
 	low, high progress
 	// preemptions is the number of times that other programs took a CPU away.
 	preemptions int
+	// displaced is how many of these were preemptions of a thread for whose CPU others of the program waited.
+	displaced int
 	// leaderWake and othersWake bound the time for which the first thread, and all others together, waited for
 	// a CPU after they were woken, as far as switches don't show it.
 	leaderWake, othersWake wait
