@@ -86,6 +86,9 @@ type Run struct {
 	ExecNs     int64
 	Unwatched  error
 	LostEvents int64
+	// InheritNs is the time by which each thread that the program started took longer because it inherited the
+	// event that notes; 0 if none did.
+	InheritNs float64
 	// BesideNs is the CPU time that this process itself used while an untraced program ran.
 	BesideNs int64
 	// UserNs and SystemNs are CPU time. Their sum is known more finely than its two parts.

@@ -165,6 +165,9 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 		return
 	}
 	r.Events, r.ExecNs, r.LostEvents = w.take(pid)
+	if w.inherit {
+		r.InheritNs = inheritNs * float64(len(w.rings))
+	}
 	for i := range r.Threads {
 		r.Threads[i].ReadNs -= r.ExecNs
 	}

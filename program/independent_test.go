@@ -79,3 +79,17 @@ func TestPollingBySleeping(t *testing.T) {
 		}
 	}
 }
+
+// Two threads share a CPU, and one spins for the other. A third program takes the CPU from the first one at 2 ms and at 5.
+func TestDisplacedSpinner(t *testing.T) {
+	events := begun().at(0.1, process.Forked, 2, 1, 0).
+		at(2, process.Preempted, 1, 1, 0).at(3, process.SwitchedIn, 1, 1, 0).
+		at(5, process.Preempted, 1, 1, 0).at(6, process.SwitchedIn, 2, 1, 0).at(8, process.Exited, 2, 1, 0).
+		at(8.1, process.SwitchedIn, 1, 1, 0).at(9, process.Preempted, 1, 1, 0).at(9.5, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0)
+	run := events.run(10, 7)
+	for cpus, want := range map[int]int{1: 2, 2: 0} {
+		if got, ok := follow(background, &run.Run, cpus, 0, wakeupEvents{}); !ok || got.displaced != want {
+			t.Errorf("%d CPUs: %v, displaced %d times, want %d", cpus, ok, got.displaced, want)
+		}
+	}
+}

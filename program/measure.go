@@ -316,6 +316,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	if len(run.wakeups.events) > 0 {
 		run.traced.recordedNs += callsApart * run.wakeups.callNs * float64(s.calls)
 	}
+	run.traced.recordedNs += run.InheritNs * float64(max(0, run.traced.threads-1))
 	run.wakeups = wakeupEvents{} // what they show is kept in traced
 	run.wokenAtMostNs = others
 	if !run.noted || run.traced.othersKnown {
