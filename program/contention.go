@@ -49,6 +49,22 @@ func (c *conclusion) judgeOutside() {
 	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", stats.Duration(waited, 3), seen, c.remedy())
 }
 
+// worksLess is the least slope, below 0, of what a server does over the time for which it is kept from a CPU that shows
+// that it does not work until some time: then the slope is -1, otherwise 0.
+const worksLess = 0.5
+
+// judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
+// they did as much work however long they were: one that works until some time does less, and takes as long alone.
+func (c *conclusion) judgeServers() {
+	kept := c.each(func(r *Run) float64 { return r.traced.strangersKeptNs })
+	if typical := stats.Median(kept); c.matters(typical) {
+		line, err := stats.TheilSen(kept, c.each(func(r *Run) float64 { return r.traced.workedForNs }))
+		if err != nil || !(line.Slope.Lo > -worksLess) {
+			c.Lower(stats.Suspect, "a server that worked for it was kept from a CPU for %s in each run, and may work until some time, so that it does less then: %s tells", stats.Duration(typical, 3), c.remedy())
+		}
+	}
+}
+
 // delayedNs returns the longest time in each run by which competition for CPUs may have delayed what is outside the
 // program. A server on this machine waits for a CPU no longer than threads are seen to wait, and no longer than others
 // run. The result is infinite if neither is known.

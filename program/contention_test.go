@@ -2,6 +2,7 @@ package program
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"chronoscope/clock/clocktest"
@@ -108,6 +109,27 @@ func TestOutside(t *testing.T) {
 	} {
 		if got := outsideNs(c.events, c.sleeps, 20*ms); math.Abs(got-c.wantMs*ms) > 1 {
 			t.Errorf("%s: %v ns, want %v ms", c.name, got, c.wantMs)
+		}
+	}
+}
+
+// A server works 20 ms for the program, or until 20 ms have passed, while others keep it from its CPU for 5 to 15 ms.
+func TestServerThatWorksUntilSomeTime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for name, c := range map[string]struct {
+		less, keptMs float64
+		want         stats.Verdict
+	}{"work": {0, 5, stats.Trusted}, "time": {1, 5, stats.Suspect}, "time, hardly kept": {1, 0.001, stats.Trusted}} {
+		k := conclusion{Result: &Result{Judgement: stats.NewJudgement()}, plan: Plan{Precision: 0.01}}
+		k.Estimate.Value = 20 * ms
+		for range 30 {
+			r := &Run{noted: true}
+			r.traced.strangersKeptNs = c.keptMs * ms * (1 + 2*rng.Float64())
+			r.traced.workedForNs = 20*ms - c.less*r.traced.strangersKeptNs + 0.3*ms*rng.NormFloat64()
+			k.used = append(k.used, r)
+		}
+		if k.judgeServers(); k.Verdict != c.want {
+			t.Errorf("%s: %v %v, want %v", name, k.Verdict, k.Reasons, c.want)
 		}
 	}
 }

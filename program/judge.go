@@ -32,6 +32,7 @@ func (c *conclusion) judge() {
 	c.judgeSources()
 	c.judgeWaits()
 	c.judgeOutside()
+	c.judgeServers()
 	c.judgeNeighbours()
 	c.judgeSharing()
 	if n := len(c.used); n < fewestChosen {
