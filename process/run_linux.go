@@ -80,13 +80,18 @@ func (t *tools) close() {
 	}
 }
 
-// begin returns a watch that has noted nothing so far, or the reason why there is none.
-func (t *tools) begin(events bool) (*watch, error) {
-	if !events {
+// begin returns a watch for a command that has noted nothing so far, or the reason why there is none. Of a traced
+// command it is by inherited events: what these take does not matter then, and none of them may be lost.
+func (t *tools) begin(c Command) (*watch, error) {
+	if !c.Events {
 		return nil, errUnasked
 	}
+	if t.watch != nil && !t.watch.inherit && overrun.Load() {
+		t.watch.close()
+		t.watch = nil
+	}
 	if t.watch == nil && t.unwatched == nil {
-		t.watch, t.unwatched = openWatch()
+		t.watch, t.unwatched = openWatch(c.Untraced)
 	}
 	if t.watch != nil {
 		t.watch.begin()
@@ -100,7 +105,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 		return Run{}, err
 	}
 	refused := errUnasked
-	w, unwatched := with.begin(c.Events)
+	w, unwatched := with.begin(c)
 	if !c.Untraced {
 		calls := countCalls(c.CallsEvent)
 		defer calls.close()

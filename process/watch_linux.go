@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -32,25 +33,33 @@ const inheritNs = 12e3
 
 // Sizes of a buffer in pages: the one that is tried first, and the smallest. In a run that switched 30,000
 // times a second, beside a load of 38, 32 pages were full before this command had a CPU to empty them. The
-// memory that may be locked is limited (perf_event_mlock_kb) without rights. Buffers with the records of all
-// threads have pagesOfAll.
-const mostPages, fewestPages, pagesOfAll = 128, 2, 512
+// memory that may be locked is limited (perf_event_mlock_kb) without rights. A buffer with the records of all
+// threads of a CPU has pagesOfAll, and all of them together have at most pagesInAll.
+const mostPages, fewestPages, pagesOfAll, pagesInAll = 128, 2, 512, 8192
 
 // allThreads stands for all threads of a CPU in perf_event_open(2).
 const allThreads = -1
 
-// openWatch watches what the calling thread starts from now on. The calling goroutine has to be locked to its
-// thread.
-func openWatch() (*watch, error) {
+// overrun says that other programs switched so often that records of all threads were lost.
+var overrun atomic.Bool
+
+// openWatch watches what the calling thread starts from now on: by the events of all threads if that is allowed and
+// asked for. The calling goroutine has to be locked to its thread.
+func openWatch(all bool) (*watch, error) {
 	cpus, err := machine.Affinity()
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{}
-	if w.open(allThreads, cpus, pagesOfAll) == nil {
-		return w, nil
+	if all && !overrun.Load() {
+		w, pages := &watch{}, pagesOfAll
+		for pages > mostPages && pages*len(cpus) > pagesInAll {
+			pages /= 2
+		}
+		if w.open(allThreads, cpus, pages) == nil {
+			return w, nil
+		}
+		w.close()
 	}
-	w.close()
 	return watchThread(0, cpus)
 }
 
@@ -126,6 +135,9 @@ func (w *watch) take(leader int) (events []Event, execNs, lost int64) {
 	slices.SortStableFunc(w.records, func(a, b record) int { return cmp.Compare(a.atNs, b.atNs) })
 	events, execNs = eventsOf(leader, w.records)
 	lost = w.lost
+	if lost > 0 && !w.inherit {
+		overrun.Store(true)
+	}
 	w.begin()
 	return events, execNs, lost
 }

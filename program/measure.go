@@ -329,6 +329,10 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 		run.Rejected = true
 		run.Why = append(run.Why, "it was traced, to see its memory and all of its threads, which takes time")
 	}
+	if run.LostEvents > 0 && run.InheritNs == 0 { // later runs are noted by themselves
+		run.Rejected = true
+		run.Why = append(run.Why, "other programs switched so often that what the kernel noted of it was lost")
+	}
 	if !s.probed {
 		s.probe(run, blocked)
 	}
