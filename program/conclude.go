@@ -70,6 +70,9 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnl
 		if s.untraceable {
 			c.Explanation += "; it fails where it is traced, so that its memory is not known, nor whether it asks to wait until some time"
 		}
+		if ns := c.coldNs(); ns > 0 {
+			c.Explanation += fmt.Sprintf("; at a niceness of %d it used %s less CPU time: others displace its data in the caches", favouredNice, stats.Duration(ns, 3))
+		}
 		c.saySharing()
 		c.allowForNeighbours()
 		c.estimate()
@@ -340,6 +343,7 @@ func spread(values []float64) float64 {
 func (c *conclusion) estimate() {
 	chosen, moreNs := c.chosen()
 	e := c.hold(widened(c.join(chosen), moreNs))
+	e = widened(e, -c.coldNs())
 	c.Estimate = widened(e, c.disturbedMoreNs) // after hold, since the runs left out may have longer wall times
 }
 

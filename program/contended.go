@@ -48,7 +48,7 @@ const contendedRuns, contendedShare, contendedSlower = 2, 0.25, 2.5
 // don't count. A program that works until some time uses less CPU time in them, no matter how it learns the time, for
 // example from a file or from an answer from outside. It does not matter if such a run fails or exceeds its time-out.
 func (m *measurement) contend(ctx context.Context, s *series) error {
-	if m.compete == nil || !s.worthContending(m.plan) {
+	if m.compete == nil || s.several || !s.mostlyWaited(m.plan, contendedRuns*contendedSlower) {
 		return nil
 	}
 	cpus := cpusOf(s.command, m.cpus)
@@ -72,17 +72,17 @@ func (m *measurement) contend(ctx context.Context, s *series) error {
 	return nil
 }
 
-// worthContending reports whether the program's work may have depended on its waits, and contended runs fit into the
-// time.
-func (s *series) worthContending(plan Plan) bool {
+// mostlyWaited reports whether the program had to wait for a CPU in most runs, and more runs that take that many times as
+// long as one of them fit into the time.
+func (s *series) mostlyWaited(plan Plan, times float64) bool {
 	waited, counted := 0, s.counted()
 	for i := range s.runs {
 		if r := &s.runs[i]; !r.Rejected && r.waited() {
 			waited++
 		}
 	}
-	expectedNs := contendedRuns * contendedSlower * s.spentNs / float64(max(1, len(s.runs)))
-	return s.failure == nil && s.starved == nil && !s.several && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
+	expectedNs := times * s.spentNs / float64(max(1, len(s.runs)))
+	return s.failure == nil && s.starved == nil && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
 }
 
 // contendedLess and contendedMore are the ratios of CPU time below and above which contended runs did less or more than

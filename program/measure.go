@@ -133,6 +133,8 @@ type series struct {
 	// alone holds the probes in which all readings of clocks were seen.
 	alone     []alone
 	contended []contendedRun
+	// favoured are the runs at favouredNice.
+	favoured []contendedRun
 	// several says that it has more than one thread. sentinels is the number of runs for which it is known how
 	// long all of them waited for a CPU after wake-ups: wokenNs at most.
 	several   bool
@@ -204,6 +206,9 @@ func (m *measurement) measure(ctx context.Context) error {
 	}
 	m.round++
 	for _, s := range m.all {
+		if err := m.favour(ctx, s); err != nil {
+			return err
+		}
 		if err := m.contend(ctx, s); err != nil {
 			return err
 		}

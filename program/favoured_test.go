@@ -1,0 +1,80 @@
+package program
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/process"
+)
+
+// A program of 25 ms waits for 75 ms in each run. At the highest niceness it waits less, unless control groups divide the
+// CPU, and uses 20 ms, or as much as ever.
+func TestCPUTimeAtTheHighestNiceness(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for name, c := range map[string]struct{ favouredMs, keptMs, wantMs float64 }{
+		"its data are displaced":   {20, 3, 5},
+		"it uses as much":          {25, 3, 0},
+		"the core is a bit faster": {24.5, 3, 0},
+		"it waits as long":         {20, 75, 0},
+	} {
+		k := conclusion{Result: &Result{}, series: &series{}}
+		for range 21 {
+			r := &Run{noted: true}
+			r.traced.ranNs, r.traced.deficientNs = 25*ms+0.05*ms*rng.NormFloat64(), 75*ms
+			k.used = append(k.used, r)
+		}
+		for range favouredRuns {
+			k.series.favoured = append(k.series.favoured, contendedRun{c.favouredMs * ms, c.keptMs * ms})
+		}
+		if got := k.coldNs(); math.Abs(got-c.wantMs*ms) > 0.1*ms {
+			t.Errorf("%s: %g ns, want %g ms", name, got, c.wantMs)
+		}
+		if k.series.favoured = k.series.favoured[:1]; k.coldNs() != 0 {
+			t.Errorf("%s: one run tells", name)
+		}
+	}
+}
+
+// Runs at the highest niceness are made where a program had to wait, don't count, and are no failure where they are refused.
+func TestFavoured(t *testing.T) {
+	for name, c := range map[string]struct {
+		waitMs, nice, made int
+		refused            bool
+	}{
+		"it waits":            {5, 0, favouredRuns, false},
+		"it hardly waits":     {0, 0, 0, false},
+		"it has a niceness":   {5, 5, 0, false},
+		"that is not allowed": {5, 0, 0, true},
+	} {
+		run := func(_ context.Context, cmd Command, _ bool) (Run, error) {
+			if cmd.Nice == favouredNice && c.refused {
+				return Run{}, &process.PriorityError{Nice: cmd.Nice}
+			}
+			wait := int64(c.waitMs) * ms
+			return Run{RunqueueWaitNs: float64(wait), Run: process.Run{WallNs: 10*ms + wait, UserNs: 10 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 10 * ms, WaitNs: wait}}}}, nil
+		}
+		s := &series{command: Command{Command: process.Command{Nice: c.nice}}, probed: true}
+		m := measurement{plan: Plan{MaxTime: time.Minute, Precision: 0.01}, run: run}
+		for range fewestChosen {
+			r, _ := run(context.Background(), s.command, false)
+			s.take(context.Background(), &r, 1)
+			s.runs, s.spentNs = append(s.runs, r), s.spentNs+20*ms
+		}
+		if err := m.favour(context.Background(), s); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		made := s.runs[fewestChosen:]
+		if len(made) != c.made {
+			t.Errorf("%s: %d runs were made, want %d", name, len(made), c.made)
+		}
+		for _, r := range made {
+			if !r.Rejected || !strings.Contains(strings.Join(r.Why, ""), "niceness") {
+				t.Errorf("%s: %v %v", name, r.Rejected, r.Why)
+			}
+		}
+	}
+}
