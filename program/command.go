@@ -25,4 +25,6 @@ type Command struct {
 	noteWakeups, noteTimedCalls bool
 	// spentNs is the time that the command's runs took so far.
 	spentNs float64
+	// lastNs is the wall time of the command's last run; 0 before the first one.
+	lastNs int64
 }

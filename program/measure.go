@@ -327,6 +327,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	if !run.noted || run.traced.othersKnown {
 		run.wokenAtMostNs = math.Inf(1)
 	}
+	s.command.lastNs = run.WallNs
 	events := run.Events
 	blocked, threaded := blocks(events), threaded(events)
 	run.Events = nil // what they show is kept

@@ -21,11 +21,10 @@ type runner struct {
 	throttle *machine.Throttling
 	others   *machine.ContentionWatch
 	// processes tells what other processes use; nil if that can't be known. It is asked before and after a
-	// run if the previous run, which took lastNs, was long enough.
+	// run if the command's previous run was long enough.
 	processes *process.Others
 	// recorder records tracepoints; nil until it is needed.
 	recorder *wakeupRecorder
-	lastNs   int64
 	root     fs.FS
 	cpus     int
 	lookedAt time.Time  // when the machine was last looked at
@@ -87,7 +86,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if time.Since(r.lookedAt) > lookEvery { // what happened between the runs is not part of them
 		r.look()
 	}
-	watched := r.lastNs > worthWatchingNs
+	watched := c.lastNs > worthWatchingNs
 	var slowed map[int]float64
 	if watched {
 		slowed = r.sharing.now(c.CPUs)
@@ -105,9 +104,6 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
 		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))
-	}
-	if run.WallNs > 0 {
-		r.lastNs = run.WallNs
 	}
 	if watched {
 		run.slowedBefore, run.slowedAfter = slowedWhere(slowed, run.Events), slowedWhere(r.sharing.now(c.CPUs), run.Events)

@@ -275,7 +275,7 @@ func TestWorksLessContended(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := conclude(s, plan, quiet, m.checks)
-		if r.Verdict != want || len(r.Runs) != 10+contendedRuns || !r.Runs[10].Rejected || r.Estimate.N != 10 || competes != 0 {
+		if r.Verdict != want || len(r.Runs) != 10+favouredRuns+contendedRuns || !r.Runs[10].Rejected || !r.Runs[10+favouredRuns].Rejected || r.Estimate.N != 10 || competes != 0 {
 			t.Errorf("%v ms: %s, %+v, %d runs, %q", contended, r.Verdict, r.Estimate, len(r.Runs), r.Reasons)
 		}
 	}
@@ -317,7 +317,7 @@ func TestContendedRunsEndInTime(t *testing.T) {
 		}
 		return keptFor(25, 60), nil
 	}
-	if err := m.measure(background); err != nil || competes != 1 || len(s.runs) != 10 {
+	if err := m.measure(background); err != nil || competes != 1 || len(s.runs) != 10+favouredRuns {
 		t.Errorf("%v: %d runs, loops %d times", err, len(s.runs), competes)
 	}
 }
