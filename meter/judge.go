@@ -45,9 +45,13 @@ func (r *Report) judge(parts []Part) {
 		r.Caveats = append(r.Caveats, fmt.Sprintf("the interval of the mean is narrower than the bias that the tick itself may cause: take the mean as known within +-%.3g %%, or time calls with a fine clock (meter.Counter)", 50*(r.MeanWithBias().Hi-r.MeanWithBias().Lo)/r.Mean.Value))
 	}
 	if r.Measured < r.Calls {
-		r.Caveats = append(r.Caveats, fmt.Sprintf("%d of %d calls were measured, and stand for all", r.Measured, r.Calls))
+		r.Caveats = append(r.Caveats, fmt.Sprintf("%d of %d calls were measured, and stand for all: slow ones that are rarer than 1 in %d may not be among them", r.Measured, r.Calls, max(1, r.Measured/ruleOfThree)))
 	}
 }
+
+// ruleOfThree: if none of n calls that were chosen at random was slow, the share of slow ones is below 3/n in 95 of 100
+// cases.
+const ruleOfThree = 3
 
 // judgeEdges judges what depends on the edges of a coarse clock.
 func (p Part) judgeEdges(j *stats.Judgement) {
