@@ -43,6 +43,8 @@ func tellsOf(file string) fileTells {
 		return waiting
 	case inRoot && name == "stat": // with procs_running
 		return waiting
+	case name == "stat" && strings.Trim(path.Base(dir), "0123456789") == "": // whether another process runs
+		return waiting
 	case inRoot && name == "uptime":
 		return times
 	case name == "status":

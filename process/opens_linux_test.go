@@ -12,7 +12,7 @@ func TestTellsOf(t *testing.T) {
 		"/proc/loadavg": waiting, "/proc/pressure/cpu": waiting, "/proc//self/../pressure/io": waiting,
 		"/sys/fs/cgroup/cpu.stat": waiting, "/sys/fs/cgroup/a/cpu.pressure": waiting, "/mnt/groups/cpu/cpu.stat": waiting,
 		"/proc/stat": waiting, "/proc/uptime": times, "/proc/self/status": ownCounts,
-		"/proc/self/stat": nothing, "/proc/cpuinfo": nothing, "/proc/self/maps": nothing, "/proc/self/mountinfo": nothing,
+		"/proc/17/stat": waiting, "/proc/17/task/18/stat": waiting, "/proc/self/stat": nothing, "/proc/cpuinfo": nothing, "/proc/self/maps": nothing, "/proc/self/mountinfo": nothing,
 		"/sys/devices/system/cpu/online": nothing, "/sys/fs/cgroup/cpu.max": nothing, "/etc/status": nothing, "/process/stat": nothing,
 		"/home/a/cpu": nothing, "/srv/loadavg": nothing, "": nothing,
 	} {
