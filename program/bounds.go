@@ -54,7 +54,7 @@ func (r *Run) byEvents(cpus int) {
 			t.low.ranNs, t.low.preemptions = math.Max(t.low.ranNs, ranNs), max(t.low.preemptions, preemptions)
 		}
 	}
-	if lost := t.deficientNs + t.strangersKeptNs; lost <= littleLost*t.wallNs && t.leaderWake.known() && t.othersKnown {
+	if lost := t.deficientNs + t.serversKeptNs; lost <= littleLost*t.wallNs && t.leaderWake.known() && t.othersKnown {
 		atLeast(t.wallNs-lost-t.wake().highNs-stopped-stolen, math.Min(t.ranNs, t.wallNs-t.idleNs), t.preemptions)
 	}
 	if cpus > 0 {
@@ -80,7 +80,7 @@ func (r *Run) byEvents(cpus int) {
 func (r *Run) othersAtMostNs() float64 {
 	most := r.othersRanNs()
 	if r.noted {
-		most += r.traced.strangersNs
+		most += r.traced.awaitedOthersNs
 	}
 	return most
 }

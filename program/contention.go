@@ -56,7 +56,7 @@ const worksLess = 0.5
 // judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
 // they did as much work however long they were: one that works until some time does less, and takes as long alone.
 func (c *conclusion) judgeServers() {
-	kept := c.each(func(r *Run) float64 { return r.traced.strangersKeptNs })
+	kept := c.each(func(r *Run) float64 { return r.traced.serversKeptNs })
 	if typical := stats.Median(kept); c.matters(typical) {
 		line, err := stats.TheilSen(kept, c.each(func(r *Run) float64 { return r.traced.workedForNs }))
 		if err != nil || !(line.Slope.Lo > -worksLess) {

@@ -124,8 +124,8 @@ func TestServerThatWorksUntilSomeTime(t *testing.T) {
 		k.Estimate.Value = 20 * ms
 		for range 30 {
 			r := &Run{noted: true}
-			r.traced.strangersKeptNs = c.keptMs * ms * (1 + 2*rng.Float64())
-			r.traced.workedForNs = 20*ms - c.less*r.traced.strangersKeptNs + 0.3*ms*rng.NormFloat64()
+			r.traced.serversKeptNs = c.keptMs * ms * (1 + 2*rng.Float64())
+			r.traced.workedForNs = 20*ms - c.less*r.traced.serversKeptNs + 0.3*ms*rng.NormFloat64()
 			k.used = append(k.used, r)
 		}
 		if k.judgeServers(); k.Verdict != c.want {

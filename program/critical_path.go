@@ -54,7 +54,7 @@ func (w *way) woken(c change, p *position, ns float64) {
 		end.atNs = math.Min(end.atNs, k.high.atNs+told)
 		p.linked = false
 		if !c.foreign {
-			w.strangersNs += ns
+			w.awaitedOthersNs += ns
 		}
 	case c.foreign, k.inKernel:
 		p.low.atNs += ns

@@ -39,8 +39,8 @@ func TestServerOfAnotherClient(t *testing.T) {
 		"the client gets the lock that another had": {end(asksLate(begin.switched(0, 1, 0, 50, 0))), 8},
 	} {
 		got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{events: c.events, kernel: map[int32]bool{90: true}})
-		if !ok || math.Abs(got.strangersNs-c.strangers*ms) > 1 || got.blocksKnown != 1 {
-			t.Errorf("%s: %v, %g ns, want %g ms; %d known, %d unknown", what, ok, got.strangersNs, c.strangers, got.blocksKnown, got.blocksUnknown)
+		if !ok || math.Abs(got.awaitedOthersNs-c.strangers*ms) > 1 || got.blocksKnown != 1 {
+			t.Errorf("%s: %v, %g ns, want %g ms; %d known, %d unknown", what, ok, got.awaitedOthersNs, c.strangers, got.blocksKnown, got.blocksUnknown)
 		}
 		r := Run{Run: run.Run, traced: got, noted: true}
 		r.Others = process.OthersUse{Known: true}

@@ -346,7 +346,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	case !run.noted:
 		run.outsideNs = math.NaN()
 	case t.blocksKnown > 0 && t.blocksUnknown == 0:
-		run.outsideNs, run.outsideKnown = t.strangersNs+t.polledNs, true
+		run.outsideNs, run.outsideKnown = t.awaitedOthersNs+t.polledNs, true
 	default:
 		run.outsideNs = outsideNs(events, s.sleeps+int(run.MajorFaults), t.wallNs)
 	}

@@ -18,11 +18,11 @@ type noiseChecks struct {
 	next  time.Time // when the next look is due; zero before the first one
 }
 
-// firstLook, nextLook and crowdedLook are the lengths of the first look, of later ones, and of those while others want
+// firstLook, nextLook and contendedLook are the lengths of the first look, of later ones, and of those while others want
 // the CPU. lookAfter is the pause after a look. Looks take a twentieth of the time, or a sixth while others want the
 // CPU.
 const (
-	firstLook, nextLook, crowdedLook = 50 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond
+	firstLook, nextLook, contendedLook = 50 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond
 	lookAfter                        = 500 * time.Millisecond
 )
 
@@ -68,7 +68,7 @@ func (w *noiseChecks) span() time.Duration {
 	case w.next.IsZero():
 		return firstLook
 	case n > 0 && w.looks[n-1].WatchedNs < float64(nextLook)/2:
-		return crowdedLook
+		return contendedLook
 	}
 	return nextLook
 }

@@ -295,7 +295,7 @@ func (w *way) finishKept(c change, p *position, ns float64) {
 		return
 	}
 	if c.foreign {
-		w.strangersKeptNs += ns
+		w.serversKeptNs += ns
 	} else {
 		w.spun()
 	}
