@@ -23,7 +23,7 @@ type noiseChecks struct {
 // CPU.
 const (
 	firstLook, nextLook, contendedLook = 50 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond
-	lookAfter                        = 500 * time.Millisecond
+	lookAfter                          = 500 * time.Millisecond
 )
 
 // newNoiseChecks starts with the noise that the setting knows.
