@@ -80,8 +80,8 @@ func (e *experiment) calibrate(ctx context.Context) error {
 	return nil
 }
 
-// noted makes one run whose events the kernel records. If root calls it, the run's niceness leaves little to
-// strangers.
+// noted makes one run whose events the kernel records. If root calls it, the run's niceness leaves little CPU time to
+// other programs.
 func (e *experiment) noted(ctx context.Context, c process.Command) (process.Run, error) {
 	c.Untraced, c.Events = true, true
 	if os.Geteuid() == 0 {
@@ -197,7 +197,7 @@ func (e *experiment) measure(ctx context.Context, s subject, kind load.Kind) (ou
 		return o, r.Failure
 	}
 	if o.Truth, err = truth.estimate(); err != nil {
-		return o, fmt.Errorf("%s: %w: strangers want the CPU", s.name, err)
+		return o, fmt.Errorf("%s: %w: other programs want the CPU", s.name, err)
 	}
 	o.Estimate, o.WallNs, o.Method, o.Verdict, o.Reasons = r.Estimate, r.Wall.Value, r.Method, r.Verdict, r.Reasons
 	if e.hyperfine {

@@ -36,7 +36,7 @@ const (
 	noiseError = 0.3
 )
 
-// add adds a run, unless strangers kept it waiting.
+// add adds a run, unless other programs kept it waiting.
 func (t *truth) add(ctx context.Context, run process.Run) {
 	ran := walk(run.Events)
 	most := undisturbed*float64(run.WallNs) + startNs

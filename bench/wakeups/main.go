@@ -228,7 +228,7 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 	return errors.Join(err, rivals.Resume())
 }
 
-// before makes a process run before all others of the machine, so that strangers do not run either, or as
+// before makes a process run before all others of the machine, so that no other program runs either, or as
 // others do (sched(7)).
 func (e *experiment) before(process int, all bool) error {
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr}
