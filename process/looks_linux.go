@@ -27,6 +27,8 @@ type looks struct {
 	workNs, uncorrectedNs int64
 	// waitingTold says that the program opened a file that tells how long some process waits for a CPU.
 	waitingTold bool
+	// busyTold says that it opened a file that tells how busy the machine is.
+	busyTold bool
 	// waitedNs is the run-queue wait of all threads, as far as it was read, and waitOf holds that of each
 	// thread.
 	waitedNs int64
@@ -308,8 +310,9 @@ func (l *looks) opened(thread int, tells fileTells) {
 	}
 	process := l.process(thread)
 	switch {
-	case tells == waiting:
+	case tells >= waiting:
 		l.waitingTold = true
+		l.busyTold = l.busyTold || tells == busy
 	case tells == ownCounts && l.of[process] == nil:
 		l.of[process] = &processLooks{}
 	}

@@ -18,7 +18,8 @@ const (
 	nothing   fileTells = iota
 	times               // a time: two readings tell how much passed in between
 	ownCounts           // counts since a process began, such as how often it was preempted
-	waiting             // how long some process waits for a CPU, or how busy the machine is
+	waiting             // how long some process waits for a CPU
+	busy                // how busy the machine is: this command is part of that
 )
 
 // fileNames holds the last parts of the paths that [tellsOf] knows. Paths with other last parts need not be
@@ -39,11 +40,11 @@ func tellsOf(file string) fileTells {
 		return nothing
 	}
 	switch inRoot := dir == "/proc/"; {
-	case name == "schedstat", name == "sched", inRoot && name == "loadavg", dir == "/proc/pressure/":
-		return waiting
-	case inRoot && name == "stat": // with procs_running
-		return waiting
+	case inRoot && (name == "loadavg" || name == "stat"): // with procs_running
+		return busy
 	case name == "stat" && strings.Trim(path.Base(dir), "0123456789") == "": // whether another process runs
+		return busy
+	case name == "schedstat", name == "sched", dir == "/proc/pressure/":
 		return waiting
 	case inRoot && name == "uptime":
 		return times

@@ -392,6 +392,7 @@ func (r *Run) noted(w *waits, l *looks) {
 	}
 	if l != nil {
 		r.ClockReads, r.ClockWorkNs, r.UncorrectedWorkNs, r.Unclocked = l.count, l.workNs, l.uncorrectedNs, l.why
+		r.BusyTold = l.busyTold
 		if l.waitingTold {
 			r.ClockWorkNs, r.UncorrectedWorkNs = r.CPUNs(), r.CPUNs()
 		}

@@ -136,7 +136,7 @@ func (t *tracer) opened(tells fileTells) {
 		t.run.FilesToldPossibly = t.run.FilesToldPossibly || tells != nothing
 	}
 	if !t.noteOpens || t.waits != nil && t.waits.opens.missed {
-		t.run.WaitingToldPossibly = t.run.WaitingToldPossibly || tells == waiting
+		t.run.WaitingToldPossibly = t.run.WaitingToldPossibly || tells >= waiting
 	}
 }
 

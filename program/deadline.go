@@ -31,6 +31,7 @@ const mostProbes = 2
 // such a file was opened in both probes, and it is not known by which program, the measured one counts as the reader.
 func (s *series) probe(run *Run, blocks int) {
 	s.probes++
+	s.busyTold = s.busyTold || run.BusyTold
 	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.SleepSwitches))
 	s.looksAtClock = s.looksAtClock || run.worksByClock()
 	s.noteOpens = run.FilesToldPossibly && run.opensStopNs() <= mostStopsNs

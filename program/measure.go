@@ -133,6 +133,8 @@ type series struct {
 	// alone holds the probes in which all readings of clocks were seen.
 	alone     []alone
 	contended []contendedRun
+	// busyTold says that the program learns how busy the machine is from a file.
+	busyTold bool
 	// favoured are the runs at favouredNice.
 	favoured []contendedRun
 	// several says that it has more than one thread. sentinels is the number of runs for which it is known how
