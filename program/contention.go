@@ -49,17 +49,19 @@ func (c *conclusion) judgeOutside() {
 	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", stats.Duration(waited, 3), seen, c.remedy())
 }
 
-// worksLess is the least slope, below 0, of what a server does over the time for which it is kept from a CPU that shows
-// that it does not work until some time: then the slope is -1, otherwise 0.
-const worksLess = 0.5
+// worksAlike bounds what a server does as a function of the time for which it is kept from a CPU: the slope, downwards,
+// and the ratio of their spreads. One that works until some time does less, with a slope of -1, or stops with a time
+// slice, so that its work varies as much as its waits.
+const worksAlike = 0.5
 
 // judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
-// they did as much work however long they were: one that works until some time does less, and takes as long alone.
+// they did as much work however long that was: one that works until some time takes as long alone.
 func (c *conclusion) judgeServers() {
 	kept := c.each(func(r *Run) float64 { return r.traced.serversKeptNs })
+	worked := c.each(func(r *Run) float64 { return r.traced.workedForNs })
 	if typical := stats.Median(kept); c.matters(typical) {
-		line, err := stats.TheilSen(kept, c.each(func(r *Run) float64 { return r.traced.workedForNs }))
-		if err != nil || !(line.Slope.Lo > -worksLess) {
+		line, err := stats.TheilSen(kept, worked)
+		if err != nil || !(line.Slope.Lo > -worksAlike) || spread(worked) > worksAlike*spread(kept) {
 			c.Lower(stats.Suspect, "a server that worked for it was kept from a CPU for %s in each run, and may work until some time, so that it does less then: %s tells", stats.Duration(typical, 3), c.remedy())
 		}
 	}

@@ -117,15 +117,18 @@ func TestOutside(t *testing.T) {
 func TestServerThatWorksUntilSomeTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for name, c := range map[string]struct {
-		less, keptMs float64
-		want         stats.Verdict
-	}{"work": {0, 5, stats.Trusted}, "time": {1, 5, stats.Suspect}, "time, hardly kept": {1, 0.001, stats.Trusted}} {
+		less, sliceMs, keptMs float64
+		want                  stats.Verdict
+	}{
+		"work": {0, 0, 5, stats.Trusted}, "time": {1, 0, 5, stats.Suspect}, "time, hardly kept": {1, 0, 0.001, stats.Trusted},
+		"time, at the end of a slice": {0, 8, 5, stats.Suspect},
+	} {
 		k := conclusion{Result: &Result{Judgement: stats.NewJudgement()}, plan: Plan{Precision: 0.01}}
 		k.Estimate.Value = 20 * ms
 		for range 30 {
 			r := &Run{noted: true}
 			r.traced.serversKeptNs = c.keptMs * ms * (1 + 2*rng.Float64())
-			r.traced.workedForNs = 20*ms - c.less*r.traced.serversKeptNs + 0.3*ms*rng.NormFloat64()
+			r.traced.workedForNs = 20*ms - c.less*r.traced.serversKeptNs + c.sliceMs*ms*rng.Float64() + 0.3*ms*rng.NormFloat64()
 			k.used = append(k.used, r)
 		}
 		if k.judgeServers(); k.Verdict != c.want {
