@@ -29,6 +29,8 @@ type span struct {
 	woken bool
 	// within says that another thread of the program got the CPU that the thread is kept from.
 	within bool
+	// byInterrupt says that an interrupt ended a block, as nothing else goes unnoted.
+	byInterrupt bool
 }
 
 // line is the life of one thread: its spans in order of time.

@@ -69,6 +69,9 @@ type wakeups struct {
 	wakings  map[int32][]waking // by thread
 	leavings map[int32][]leaving
 	foreign  map[int32]*line
+	// idleNoted holds the CPUs whose idle thread left events. Some kernels, such as those of virtual machines that were
+	// restored, note nothing of it: neither a wake-up by an interrupt that comes while the CPU is idle.
+	idleNoted map[int32]bool
 }
 
 // mostForeign is the largest number of threads of other programs that are followed.
@@ -80,7 +83,7 @@ const earlyNs = 50e3
 // addWakeups finds out who ended the blocks of all threads, and follows the threads of other programs that ended some.
 // The run took wallNs.
 func (s *schedule) addWakeups(e wakeupEvents, wallNs float64) {
-	w := &wakeups{s, map[int32][]turn{}, map[int32][]waking{}, map[int32][]leaving{}, map[int32]*line{}}
+	w := &wakeups{s, map[int32][]turn{}, map[int32][]waking{}, map[int32][]leaving{}, map[int32]*line{}, map[int32]bool{}}
 	all := w.read(e)
 	w.findPassed(e)
 	w.findForeign(all)
@@ -116,6 +119,9 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 		wakers.Note(x)
 		if w.named(x.Thread, e.at(x.AtNs)) != nil && x.AtNs >= e.execNs {
 			w.recordedNs += e.eachNs
+		}
+		if x.Thread == 0 {
+			w.idleNoted[x.CPU] = true
 		}
 		switch at := e.at(x.AtNs); x.Kind {
 		case tracepoint.Waking:
@@ -296,6 +302,7 @@ func (w *wakeups) attach(l *line) (latencies []float64) {
 		k, queuedNs, ok := w.wakeupOf(l, x)
 		if !ok {
 			l.allWoken = false
+			x.byInterrupt = !w.idleNoted[int32(x.next)] && !w.wokenWithin(int32(l.id), x.from, x.to)
 			if l.foreign && i == 0 { // it could run since before the recording
 				x.state = kept
 			}
@@ -340,6 +347,13 @@ func (w *wakeups) wakeupOf(l *line, x span) (k *wakeup, queuedNs float64, ok boo
 		k.tailNs = w.ranNs(noted.waker.Thread, k.by.exitNs, k.atNs)
 	}
 	return k, w.queued(int32(l.id), int32(x.next), math.Max(k.atNs, x.from), x.to), true
+}
+
+// wokenWithin reports whether a wake-up of a thread was noted in a block.
+func (w *wakeups) wokenWithin(id int32, from, to float64) bool {
+	all := w.wakings[id]
+	i, _ := slices.BinarySearchFunc(all, from-earlyNs, func(k waking, ns float64) int { return cmp.Compare(k.atNs, ns) })
+	return i < len(all) && all[i].atNs <= to
 }
 
 // wakingWithin returns the only wake-up of a thread in a block; false if there is none, or if there are several, since

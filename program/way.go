@@ -274,7 +274,7 @@ func (w *way) finish(c change) {
 		p.high = p.high.later(w.furthest())
 	case c.foreign:
 		p.low.atNs += ns
-		p.high, p.linked = progress{atNs: c.atNs}, false
+		p.high, p.linked = progress{atNs: c.atNs}, p.linked && c.of().byInterrupt
 	default:
 		w.blocksUnknown++
 		w.wake(c, p, ns)
