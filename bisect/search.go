@@ -193,7 +193,8 @@ func (s *search) narrow(ctx context.Context) (Outcome, string, error) {
 	}
 }
 
-// sure returns the probability from which on a step is found.
+// sure returns the least probability at which a step (a change of the level between two measured commits)
+// counts as found.
 func (s *search) sure() float64 { return 1 - s.plan.Error }
 
 // count returns the number of gaps that surely hold a step.

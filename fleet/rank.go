@@ -252,8 +252,9 @@ func standardError(v Value) float64 {
 	return 0
 }
 
-// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. It takes
-// the tails from the middle of the values, which outliers don't reach but which says little about healthy machines far out.
+// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. It infers how
+// heavy the tails are from the median and the 90th percentile of the distances. Outliers don't reach these, but they
+// say little about healthy machines far out.
 func chances(tiers []placed, usual float64) (all []float64) {
 	for _, t := range tiers {
 		tails := distuv.StudentsT{Sigma: 1, Nu: min(usual, tailsOf(t.residuals), float64(max(1, len(t.residuals)-1)))}

@@ -233,9 +233,10 @@ func (r *Run) untilEnd(pid int) {
 	r.Events = append(r.Events, exit)
 }
 
-// leastProgramNs is the least time from an exec to an exit. If an exec gives a process other rights, or its
-// file may not be read, the kernel stops noting at that exec, and notes an exit of the process within 3 to 15
-// µs. The shortest program, of one system call, takes 28 µs from its exec to its exit.
+// leastProgramNs is the least time for which a program runs between its exec and its exit. If a noted exit comes
+// sooner, the kernel has stopped noting: it does so at an exec that gives a process other rights, or whose file
+// may not be read, and then notes an exit 3 to 15 µs later. The shortest program, of one system call, takes 28
+// µs.
 const leastProgramNs = 20e3
 
 // CPU time that may be missing in the notes: exitNs is what a process usually uses after its noted exit,

@@ -120,7 +120,8 @@ func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stopped
 	return what, nothing
 }
 
-// known reports whether the call is one of this architecture for which the filter has stopped the thread.
+// known reports whether a filter stopped the thread at this call, and the call is one of this architecture (of
+// amd64 also not one of x32).
 func (i *syscallInfo) known() bool {
 	return i.op == stoppedByFilter && i.machine == thisMachine && i.number < otherNumbers
 }

@@ -105,9 +105,10 @@ func (c *conclusion) workContended() (less, more bool) {
 // clearlyLonger is the least ratio of a contended run's wait to the usual wait at which it shows what waiting does.
 const clearlyLonger = 1.1
 
-// refutes reports whether the contended run that waited longest contradicts a slope of CPU time over waiting: it used
-// less than half of the CPU time that the slope adds for its longer wait. If the host's speed varies, waits follow CPU
-// time, and not the reverse, since a program that runs for longer is preempted more often.
+// refutes reports whether the contended run that waited longest contradicts a slope of CPU time over waiting. It does
+// if it waited clearly longer than the median run, but exceeded the median CPU time by less than half of what the slope
+// predicts for that. A slope arises also if the host's speed varies: a program that runs for longer is preempted more
+// often, so that waits follow CPU time and not the reverse.
 func (c *conclusion) refutes(slope float64, waits, ran []float64) bool {
 	if len(c.series.contended) == 0 {
 		return false

@@ -162,7 +162,7 @@ type measurement struct {
 	snapshot func(pid int) (process.Snapshot, error)
 	// settle collects the garbage of this process, which would otherwise take CPU time during a run; may be nil.
 	settle func()
-	// compete keeps n CPUs busy until stop is called; nil if that is not possible.
+	// compete keeps n of the CPUs busy until stop is called. The field is nil if that is not possible.
 	compete func(cpus []int, n int) (stop func())
 }
 

@@ -167,8 +167,9 @@ func (w *way) spun() {
 	w.spinning = w.spinning[:0]
 }
 
-// own returns the time for which the program's own threads had the CPU that a thread was kept from. Whether the thread
-// would have got another CPU alone is not known, since it may be bound to this one.
+// own returns the time for which a thread was kept from a CPU while the program's own threads had that CPU, or while
+// more of them could run than the program has CPUs; 0 if alone no thread would wait for another (enoughCPUs). Whether
+// the thread would have got another CPU on a machine of its own is not known, since it may be bound to this one.
 func (w *way) own(c change, p *position) float64 {
 	if w.enoughCPUs {
 		return 0
