@@ -30,7 +30,8 @@ type Result struct {
 
 // Step is a change between two neighbours among the commits that were measured.
 type Step struct {
-	// First to Last are the commits one of which made the change. They are equal if it is known which one.
+	// One of the commits from First to Last made the change. First and Last are equal if it is known which
+	// one.
 	First int `json:"first"`
 	Last  int `json:"last"`
 	// Probability is the probability of a change there.

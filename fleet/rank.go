@@ -102,13 +102,15 @@ func Rank(figures []Figure, rate float64) Ranking {
 	return r
 }
 
-// test is the P value of a machine for not being an outlier.
+// test holds a P value: the probability that a machine lies as far from the median as this one if it is no outlier.
+// discover replaces it.
 type test struct {
 	figure, place int
 	p             float64
 }
 
-// testAll returns the smallest false discovery rates of all machines, given the P values of those of a figure.
+// testAll returns the smallest false discovery rate at which each machine of each figure is an outlier. chances returns
+// the P values of the machines of one figure.
 func testAll(all [][]placed, chances func(tiers []placed, figure int) []float64) []test {
 	var tests []test
 	for i, tiers := range all {

@@ -19,7 +19,7 @@ const (
 	// with a second one, as a share of the CPU time. A bound of its interval has to be within aloneWithin, and
 	// its median within twice that.
 	aloneWithin = 0.04
-	// nothingMissing is the share of the CPU time without a runnable thread that does not matter.
+	// nothingMissing is the share of the CPU time up to which time without a runnable thread does not matter.
 	nothingMissing = 0.003
 	// A run escaped contention if its threads waited for a CPU for at most escapedShare of its time. Runs count
 	// from leastEscapedNs of CPU time on. From fewestEscaped of them on they tell how many threads were
@@ -122,11 +122,11 @@ func runsWaitShare(repetitions []Repetition, out func(int) bool) float64 {
 	return waited / math.Max(1, wall)
 }
 
-// escapedRuns returns the quarter of the runs whose threads waited least for a CPU; none if these waited too.
-// It ignores repetitions that are left out. A thread that is woken without work waits as long as a thread with
-// work, which hides how many had work. If nobody waits, their number shows. Only a process that reads its own
-// counters tells this for a single run. If garbage is collected in some runs, the collector's threads work too:
-// then runs without a collection don't count.
+// escapedRuns returns the quarter of the runs whose threads waited least for a CPU, without runs in which they
+// waited for more than escapedShare of the time. It ignores repetitions that are left out. A thread that is
+// woken without work waits as long as a thread with work, which hides how many had work. If no thread waits,
+// their number shows. Only a process that reads its own counters tells this for a single run. If garbage is
+// collected in some runs, only these count, since the collector's threads work too.
 func escapedRuns(repetitions []Repetition, out func(int) bool) (calm []Observation) {
 	collects := slices.ContainsFunc(repetitions, func(rep Repetition) bool { return rep.Many.Collections > 0 })
 	for i, rep := range repetitions {

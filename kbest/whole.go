@@ -42,8 +42,8 @@ const (
 // whole is the sum over the calls of some samples.
 type whole struct {
 	calls float64
-	// totalNs is the calls' time at the reference rate, without the clock's cost. It is the sum of byClockNs,
-	// for samples that kept their CPU, and byCPUNs, for the others.
+	// totalNs is the calls' time at the reference rate, without the clock's cost. It is the sum of byClockNs
+	// (of the samples that kept their CPU) and byCPUNs (of the others).
 	totalNs, byClockNs, byCPUNs float64
 	switches                    float64
 }

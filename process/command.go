@@ -50,8 +50,8 @@ type Command struct {
 	// see whether the file tells how long the program has waited: see [Run.ClockWorkNs]. Each stop costs about
 	// 10 to 60 µs: ask for it if [Run.WaitingToldPossibly] says that some process opened such a file.
 	NoteOpens bool
-	// CallsEvent has a traced run count its system calls: see [Run.Calls]. It is the kernel's number of the
-	// tracepoint raw_syscalls/sys_enter (tracefs); 0 counts none. That takes rights (CAP_PERFMON).
+	// CallsEvent is the kernel's number of the tracepoint raw_syscalls/sys_enter (tracefs). If it is not 0, a
+	// traced run counts its system calls ([Run.Calls]), which takes rights (CAP_PERFMON).
 	CallsEvent uint64
 	// Started, unless it is nil, is called with the program's process number as soon as the program has been
 	// started.

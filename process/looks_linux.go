@@ -241,8 +241,8 @@ func (l *looks) unshift(thread int) {
 	}
 }
 
-// off returns what is to be subtracted from the time at a stop: the time for which the program waited, limited
-// so that the clock does not go back behind what it may have shown in between.
+// off returns the nanoseconds to subtract from the clock at a stop: the time for which the program waited,
+// limited so that the clock does not go back behind a time that it may have shown in between.
 func (c clockLimit) off(nowNs, waitedNs int64) int64 {
 	if nowNs < c.StopAtNs { // another thread has stopped meanwhile, and set a later limit
 		return c.OffNs
@@ -299,9 +299,9 @@ func (l *looks) uncorrected(thread int) {
 	of.uncorrected = of.uncorrected || looked
 }
 
-// opened enters that a thread opens a file to read it. A program that opens a file which tells how long some
-// process waits wants to know that, and may use it at any time and in any of its processes: so all of its work
-// may depend on it.
+// opened notes that a thread opens a file to read it. If the file tells how long some process waits, the
+// program wants to know that, and may use it at any time and in any of its processes. Then all of its work may
+// depend on it.
 func (l *looks) opened(thread int, tells fileTells) {
 	if l == nil || tells == nothing {
 		return

@@ -104,9 +104,9 @@ type series struct {
 	starved *StarvedError
 	spentNs float64
 	done    bool
-	// warm is the number of runs to warm up so far. probes is the number of probes so far: the first runs,
-	// which are traced to learn about memory, threads and waits. probed says that they are complete.
-	// untraceable says that the command fails if it is traced, and otherwise not.
+	// warm is the number of runs to warm up so far. probes is the number of probes so far: the first runs, which are
+	// traced to learn about memory, threads and waits. probed says that no further probe is needed. untraceable says
+	// that the command fails only if it is traced.
 	warm        int
 	probes      int
 	probed      bool
@@ -301,8 +301,8 @@ func cpusOf(c Command, cpus int) int {
 	return cpus
 }
 
-// callsApart is how many times as long as measured the recorder may hold up the system calls of a run, for calls whose
-// code is not in the caches, and for more calls than in the traced run.
+// callsApart is the factor by which the recorder may delay a run's system calls for longer than was measured: their
+// code may not be in the caches, and there may be more of them than in the traced run.
 const callsApart = 1.5
 
 // take bounds a run by what this run and earlier ones show, and notes what it shows for later runs.
