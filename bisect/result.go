@@ -42,11 +42,11 @@ type Step struct {
 	Ratio stats.Estimate `json:"ratio"`
 }
 
-// Measured is what is known of a commit.
+// Measured is a commit that was measured, or could not be.
 type Measured struct {
 	Number int `json:"number"`
-	// Ratio is its time divided by that of the good end.
+	// Ratio is the commit's time divided by that of the good end.
 	Ratio stats.Estimate `json:"ratio"`
-	// Skipped says why it could not be measured; empty if it was.
+	// Skipped says why the commit could not be measured; empty if it was.
 	Skipped string `json:"skipped,omitempty"`
 }

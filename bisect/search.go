@@ -39,7 +39,7 @@ type search struct {
 	differ   bool              // whether the two ends differ
 }
 
-// evidence is what is known of a commit.
+// evidence is what was found out about a commit.
 type evidence struct {
 	point   // what the pairs tell
 	pairs   stats.Pairs
@@ -372,8 +372,8 @@ func (s *search) steps() (all []Step) {
 	return all
 }
 
-// joined joins neighbouring gaps each of which perhaps holds a step, if they surely hold one together: then it
-// is unknown which of them does.
+// joined joins neighbouring gaps that each perhaps hold a step, if they surely hold one together: then it is
+// unknown which of them holds it.
 func (s *search) joined(gaps []gap) []gap {
 	perhaps := func(g gap) bool { return g.probability > possible && g.probability < s.sure() }
 	first := slices.IndexFunc(gaps, perhaps)

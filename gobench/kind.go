@@ -10,16 +10,17 @@ import (
 
 // Limits for classifying a benchmark.
 const (
-	// calmShare is the share of the time up to which waiting does not matter.
+	// calmShare is the largest share of the time for which waiting does not matter.
 	calmShare = 0.004
-	// calmRunShare is the same for the time of the runs themselves, rather than for the difference between long
-	// and short ones.
+	// calmRunShare is the same limit for waiting in the runs themselves, rather than in the difference between
+	// long and short ones.
 	calmRunShare = 0.02
 	// aloneWithin is for telling benchmarks of one thread. It limits the time without a runnable thread, or
 	// with a second one, as a share of the CPU time. A bound of its interval has to be within aloneWithin, and
 	// its median within twice that.
 	aloneWithin = 0.04
-	// nothingMissing is the share of the CPU time up to which time without a runnable thread does not matter.
+	// nothingMissing is the largest time without a runnable thread that does not matter, as a share of the CPU
+	// time.
 	nothingMissing = 0.003
 	// A run escaped contention if its threads waited for a CPU for at most escapedShare of its time. Runs count
 	// from leastEscapedNs of CPU time on. From fewestEscaped of them on they tell how many threads were
@@ -228,8 +229,8 @@ func (k kind) computingNs(rep Repetition) (least, most float64) {
 	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missingMost))
 }
 
-// waitedNs returns how long an iteration waited for a CPU. If that is unknown for the repetition, it is what is
-// usual; NaN if that is unknown too.
+// waitedNs returns how long an iteration waited for a CPU. If that is unknown for the repetition, it returns
+// the usual wait; NaN if that is unknown too.
 func (k kind) waitedNs(rep Repetition) float64 {
 	wait := rep.perIteration(waitNs)
 	if !rep.Traced || math.IsNaN(wait) {

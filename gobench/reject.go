@@ -15,12 +15,12 @@ type Rejection struct {
 	Why        string
 }
 
-// Limits of what is left out.
+// Limits for leaving out repetitions.
 const (
 	// A run stood still if more time is missing than usual: by more than standstillShare of its time, and by
 	// more than standstillDeviations standard deviations.
 	standstillShare, standstillDeviations = 0.05, 10
-	// rejectedShare is the share of left-out repetitions from which on the verdict mentions them.
+	// rejectedShare is the share of the repetitions that may stand still before the verdict mentions them.
 	rejectedShare = 0.25
 )
 
@@ -47,8 +47,8 @@ func standstills(k kind, repetitions []Repetition) (all []Rejection) {
 	return all
 }
 
-// calm reports whether the runs hardly waited for a CPU, compared with their CPU time: their time by the clock
-// also includes standstills.
+// calm reports whether the runs hardly waited for a CPU. It compares their waits with their CPU time, since
+// their time by the clock also includes standstills.
 func calm(repetitions []Repetition) bool {
 	var wait, cpu float64
 	for _, rep := range repetitions {

@@ -44,8 +44,8 @@ func (l *look) between(from, to float64) float64 {
 	return l.before(last) - l.before(first)
 }
 
-// looks are the looks of a measurement, one before the samples and the others between them, since what a CPU
-// loses changes from second to second.
+// looks holds the looks of a measurement. One is made before the samples and the others between them, since a
+// CPU's losses change from second to second.
 type looks struct {
 	all []look
 	// ranNs and lostNs are the sums over all looks. awayNs is the part of both that the CPU time lacks, and

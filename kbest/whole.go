@@ -24,7 +24,8 @@ const (
 	collectorNs, collectorShare = 1, 0.01
 	// slowRank is the rank of the sample that tells how slow calls are: longer ones may have been interrupted.
 	slowRank = 0.95
-	// leftOutShare is the share by which the samples that were left out may change the mean.
+	// leftOutShare is the largest share by which the mean may change if samples that were left out are
+	// included, or if samples have fewer calls.
 	leftOutShare = 0.02
 	// rareShare is the share that a few long samples may add to the mean beyond what disturbances usually take:
 	// one call in a thousand that takes two hundred times as long adds 20 %.

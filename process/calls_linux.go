@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notedCall says what a system call is noted for, and in which cases: how it is given the time until which it
-// waits at most, or what else it is about.
+// notedCall says why a system call is noted, and in which cases: how its arguments give the time until which
+// it waits at most, or what else they have to be.
 type notedCall struct {
 	what callKind
 	form callForm

@@ -33,7 +33,7 @@ type looks struct {
 	waitOf   map[int]int64
 	// linked is how often each thread's dynamic linker read the processor's counter.
 	linked map[int]int
-	// counter is the processor's counter as the program is shown it.
+	// counter is the processor's counter as the program sees it.
 	counter shownCounter
 	// why says why not all looks are known. Once it is set, no look stops the program.
 	why error
@@ -114,8 +114,8 @@ func (l *looks) begin(thread int) {
 	}
 }
 
-// clockLimit is what clockCode holds of one clock: the time by that clock from which on a look stops the
-// thread, and what is subtracted from the clock's time.
+// clockLimit is what clockCode holds of one clock, in nanoseconds: the least time by that clock at which a look
+// stops the thread, and the time that is subtracted from the clock.
 type clockLimit struct{ StopAtNs, OffNs int64 }
 
 const limitBytes = 16
@@ -345,7 +345,7 @@ func (l *looks) stopped(thread int) {
 	}
 }
 
-// waited enters the run-queue wait of a thread so far.
+// waited notes the run-queue wait of a thread so far.
 func (l *looks) waited(thread int, ns int64) {
 	l.waitedNs += ns - l.waitOf[thread]
 	l.waitOf[thread] = ns

@@ -80,8 +80,9 @@ func (t *tools) close() {
 	}
 }
 
-// begin returns a watch for a command that has noted nothing so far, or the reason why there is none. Of a traced
-// command it is by inherited events: what these take does not matter then, and none of them may be lost.
+// begin returns a watch for a command, or the reason why there is none. The watch has noted nothing so far. That
+// of a traced command uses inherited events: their cost does not matter in such a run, and none of them may be
+// lost.
 func (t *tools) begin(c Command) (*watch, error) {
 	if !c.Events {
 		return nil, errUnasked

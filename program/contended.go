@@ -85,8 +85,8 @@ func (s *series) worthContending(plan Plan) bool {
 	return s.failure == nil && s.starved == nil && !s.several && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
 }
 
-// contendedLess and contendedMore are the ratios of CPU time below and above which contended runs did less or more than
-// the same work: ratios to the quantiles exceeded and 1 - exceeded of the other runs. The difference also has to be
+// Contended runs did less work if their CPU time is below contendedLess times the quantile exceeded of the other runs'
+// CPU times, and more work if it is above contendedMore times the quantile 1 - exceeded. The difference also has to be
 // more than sameCPUNs.
 const contendedLess, contendedMore, exceeded = 0.9, 1.25, 0.1
 

@@ -49,12 +49,13 @@ func (c *conclusion) judgeOutside() {
 	c.Lower(stats.Suspect, "it waited %s for something that is no part of it, such as a server on this machine, %s: %s tells", stats.Duration(waited, 3), seen, c.remedy())
 }
 
-// worksLess is the least slope, below 0, of what a server does over the time for which it is kept from a CPU that shows
-// that it does not work until some time: then the slope is -1, otherwise 0.
+// worksLess limits the slope of a server's work over the time for which it is kept from a CPU. The slope is -1 if the
+// server works until some time, otherwise 0. A slope that certainly exceeds -worksLess rules the former out.
 const worksLess = 0.5
 
 // judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
-// they did as much work however long they were: one that works until some time does less, and takes as long alone.
+// the servers did as much work if they were kept for longer. A server that works until some time does less work then,
+// and takes as long alone.
 func (c *conclusion) judgeServers() {
 	kept := c.each(func(r *Run) float64 { return r.traced.strangersKeptNs })
 	if typical := stats.Median(kept); c.matters(typical) {
@@ -65,9 +66,9 @@ func (c *conclusion) judgeServers() {
 	}
 }
 
-// delayedNs returns the longest time in each run by which competition for CPUs may have delayed what is outside the
-// program. A server on this machine waits for a CPU no longer than threads are seen to wait, and no longer than others
-// run. The result is infinite if neither is known.
+// delayedNs returns the most time in each run by which competition for CPUs may have delayed other programs, for which
+// the program may wait. A server on this machine waits for a CPU no longer than threads are seen to wait, and no longer
+// than others run. The result is infinite if neither is known.
 func (c *conclusion) delayedNs() float64 {
 	var all machine.Contention
 	for i := range c.Runs {

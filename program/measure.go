@@ -91,7 +91,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	return results, err
 }
 
-// mostGarbageBytes is the amount of garbage from which on it is collected between runs.
+// mostGarbageBytes is the largest amount of garbage that is not collected between runs.
 const mostGarbageBytes = 32 << 20
 
 // series holds what was measured of one command.
@@ -112,19 +112,19 @@ type series struct {
 	probed      bool
 	untraceable bool
 	peak        int64
-	// yields is the number of times that it gave its CPU away in a run (sched_yield(2)), by the traced runs.
+	// yields is the number of times that the program gave its CPU away in a run (sched_yield(2)), by the traced runs.
 	yields int
-	// timedWaits is the number of times that it asks to wait until some time, and otherWaits that of its
+	// timedWaits is the number of times that the program asks to wait until some time, and otherWaits that of its
 	// blocks for something else, by the probes. someUnnoted says that there may be more.
 	timedWaits, otherWaits int
 	// calls is the number of its system calls in the traced run; 0 if they could not be counted.
 	calls       int64
 	someUnnoted bool
-	// sleeps is the number of times that it gave up its CPU only until a time, or until some time for other
+	// sleeps is the number of times that the program gave up its CPU only until a time, or until some time for other
 	// threads of its process, as far as is known.
 	sleeps int
-	// looksAtClock says that it read a clock amid its work, or may have done so. otherPolicy says that a thread
-	// of it asked for a scheduling policy other than the normal ones, and otherLimit that a thread moved into a
+	// looksAtClock says that the program read a clock amid its work, or may have done so. otherPolicy says that a
+	// thread of it asked for a scheduling policy other than the normal ones, and otherLimit that a thread moved into a
 	// control group with a CPU limit.
 	looksAtClock, otherPolicy, otherLimit bool
 	// noteOpens says that in the last probe some program opened a file that may tell how long this one waited.
@@ -133,15 +133,15 @@ type series struct {
 	// alone holds the probes in which all readings of clocks were seen.
 	alone     []alone
 	contended []contendedRun
-	// several says that it has more than one thread. sentinels is the number of runs for which it is known how
+	// several says that the program has more than one thread. sentinels is the number of runs for which it is known how
 	// long all of them waited for a CPU after wake-ups: wokenNs at most.
 	several   bool
 	sentinels int
 	wokenNs   float64
 	// closed says that one more run was made after it was done.
 	closed bool
-	// precise says that it is known as precisely as the plan asks. open says that a comparison of it with a
-	// limit needs more runs.
+	// precise says that the time is known as precisely as the plan asks. open says that a comparison of it with a limit
+	// needs more runs.
 	precise, open bool
 	soFar         stats.Estimate
 }
@@ -211,7 +211,7 @@ func (m *measurement) measure(ctx context.Context) error {
 	return nil
 }
 
-// sentinelEvery is the number of runs of a program with several threads of which one is traced.
+// sentinelEvery: of a program with several threads, one in sentinelEvery runs is traced.
 const sentinelEvery = 8
 
 // repeat makes one more run of a series.

@@ -20,7 +20,7 @@ type runner struct {
 	launcher *process.Launcher
 	throttle *machine.Throttling
 	others   *machine.ContentionWatch
-	// processes tells what other processes use; nil if that can't be known. It is asked before and after a
+	// processes tells how much CPU time other processes use; nil if that can't be known. It is asked before and after a
 	// run if the previous run, which took lastNs, was long enough.
 	processes *process.Others
 	// recorder records tracepoints; nil until it is needed.

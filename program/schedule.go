@@ -124,7 +124,7 @@ type schedule struct {
 	timedCalls, timesPassed int
 }
 
-// life is a thread and the time from which on it had its number.
+// life is a thread, and the time at which it got its number.
 type life struct {
 	*line
 	fromNs float64

@@ -212,8 +212,8 @@ func (v *validation) caveat(format string, args ...any) {
 	v.report.LeftOut = append(v.report.LeftOut, fmt.Sprintf(format, args...))
 }
 
-// stale is the age from which on a finished cell is measured again, since the other programs on the
-// machine change within minutes. It is twice the time of the default plan.
+// stale is the age at which a finished cell is measured again, since the other programs on the machine change
+// within minutes. It is twice the time of the default plan.
 const stale = 15 * time.Minute
 
 // fresh reports whether a measurement taken at this time still counts. It does not if the time is in the future, as

@@ -11,8 +11,8 @@ import (
 	"chronoscope/stats"
 )
 
-// truth is what a program takes alone: the time from exec to exit of its runs, by the kernel's events, less
-// what interrupts and a hypervisor took of its time on the CPU.
+// truth is the time that a program takes alone: from exec to exit of its runs, by the kernel's events, minus
+// the part of its time on the CPU that interrupts and a hypervisor took.
 type truth struct {
 	cpu   int
 	watch func(context.Context, time.Duration) machine.Noise

@@ -228,8 +228,8 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 	return errors.Join(err, rivals.Resume())
 }
 
-// before makes a process run before all others of the machine, so that strangers do not run either, or as
-// others do (sched(7)).
+// before makes a process run before all others of the machine if all is set, so that strangers do not run
+// either. Otherwise the process gets the usual policy again (sched(7)).
 func (e *experiment) before(process int, all bool) error {
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr}
 	if all {
