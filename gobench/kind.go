@@ -15,16 +15,16 @@ const (
 	// calmRunShare is the same limit for waiting in the runs themselves, rather than in the difference between
 	// long and short ones.
 	calmRunShare = 0.02
-	// aloneWithin is for telling benchmarks of one thread. It limits the time without a runnable thread, or
+	// aloneWithin tells benchmarks of one thread from others. It limits the time without a runnable thread, or
 	// with a second one, as a share of the CPU time. A bound of its interval has to be within aloneWithin, and
 	// its median within twice that.
 	aloneWithin = 0.04
 	// nothingMissing is the largest time without a runnable thread that does not matter, as a share of the CPU
 	// time.
 	nothingMissing = 0.003
-	// A run escaped contention if its threads waited for a CPU for at most escapedShare of its time. Runs count
-	// from leastEscapedNs of CPU time on. From fewestEscaped of them on they tell how many threads were
-	// runnable.
+	// A run escaped contention if its threads waited for a CPU for at most escapedShare of its time. Runs with
+	// less than leastEscapedNs of CPU time don't count. If there are fewestEscaped of these runs or more, they
+	// tell how many threads were runnable.
 	escapedShare, fewestEscaped, leastEscapedNs = 0.1, 6, 0.5e6
 	// mayBlockShare is the share of the repetitions that by chance may look as if at times no thread was
 	// runnable.

@@ -29,8 +29,9 @@ const (
 // disk, or a hypervisor took its CPU in a way that the kernel does not count as waiting.
 //
 // This shows only if the benchmark never blocks by itself and hardly waits for a CPU. Other disturbed
-// repetitions remain, and the median has to cope with them. So it has with those made while the machine is
-// slower for a while, which no counter tells. If most repetitions stand still, that is how the benchmark is.
+// repetitions remain, and the median has to cope with them. The median also has to cope with repetitions made
+// while the machine is slower for a while, which no counter tells. If most repetitions stand still, standing
+// still is a part of the benchmark.
 func standstills(k kind, repetitions []Repetition) (all []Rejection) {
 	if k.apart || k.blocks || !calm(repetitions) {
 		return nil

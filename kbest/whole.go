@@ -231,8 +231,8 @@ func standardErrorOf(ordered []*Sample, departure func(*Sample) float64) float64
 	return math.Max(blocked(1), blocked(blockOf))
 }
 
-// errorOfBursts returns the half-width of the mean's interval by how much bursts depart from the mean; 0 if
-// there are fewer than fewestBursts.
+// errorOfBursts returns the half-width of the mean's interval that follows from the bursts' departures from the
+// mean; 0 if there are fewer than fewestBursts.
 func errorOfBursts(ordered []*Sample, departure func(*Sample) float64) float64 {
 	sums := map[int]float64{}
 	var calls, squares float64
@@ -325,9 +325,9 @@ func (c *conclusion) slowTimes() float64 {
 	return stats.Quantile(perCall, slowRank) / perCall[0]
 }
 
-// leftOutMoves returns by what share the mean is greater with the samples that were left out for what happened
-// while they ran, by their CPU time at the reference rate. Long calls are preempted and migrated more often
-// than short ones, and the core's rate changes during more of them.
+// leftOutMoves returns by what share the mean grows with the samples that were left out for what happened while
+// they ran. These count with their CPU time at the reference rate. Long calls are preempted and migrated more
+// often than short ones, and the core's rate changes during more of them.
 func (c *conclusion) leftOutMoves() float64 {
 	var keptNs, keptCalls, leftNs, leftCalls float64
 	isKept := func(x *Sample) bool {

@@ -264,8 +264,8 @@ func signalCode(thread int) int32 {
 	return info.code
 }
 
-// keep stores the first error because of which not all looks are known. A thread that was killed meanwhile
-// causes none.
+// keep stores the first error that keeps looks from being known. A thread that was killed meanwhile causes
+// none.
 func (l *looks) keep(err error) {
 	if err != nil && l.why == nil && !errors.Is(err, unix.ESRCH) {
 		l.why = err
@@ -287,8 +287,8 @@ func (l *looks) look(thread int) {
 	l.of[process].later(cpuNs)
 }
 
-// uncorrected enters a look of a thread at a clock by a system call of its own, which shows how long the
-// program has waited.
+// uncorrected notes a look of a thread at a clock by a system call of its own, which shows how long the program
+// has waited.
 func (l *looks) uncorrected(thread int) {
 	if l == nil {
 		return

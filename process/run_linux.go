@@ -384,8 +384,8 @@ func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 	}
 }
 
-// noted enters what was counted of a traced program's waits and looks at clocks; w or l is nil if that was not
-// asked for.
+// noted stores the counts of a traced program's waits and looks at clocks; w or l is nil if that was not asked
+// for.
 func (r *Run) noted(w *waits, l *looks) {
 	r.Unnoted, r.Unclocked = errUnasked, errUnasked
 	if w != nil {

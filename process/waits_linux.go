@@ -166,7 +166,7 @@ func (in within) answered(returned, atNs int64) bool {
 // numbers (getrusage(2)).
 const preemptionsOffset = (2*2 + 13) * wordBytes
 
-// leave enters how the system call of a thread ended. If the call told how often the program was preempted,
+// leave notes how the system call of a thread ended. If the call told how often the program was preempted,
 // leave writes 0 there: so the program does what it would do alone. lateNs is the time for which the program
 // has waited for a CPU.
 func (w *waits) leave(thread int, lateNs int64) {
