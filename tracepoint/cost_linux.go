@@ -35,7 +35,7 @@ func CostNs() (float64, error) {
 	return recorded - before, nil
 }
 
-// CallsEvent returns the kernel's number of the tracepoint at the begin of each system call. The error is an
+// CallsEvent returns the kernel's number of the tracepoint at the beginning of each system call. The error is an
 // [*Unavailable].
 func CallsEvent() (uint64, error) {
 	d, err := describe([]source{{path: "raw_syscalls/sys_enter"}})

@@ -19,7 +19,7 @@ type truth struct {
 
 	// lows and highs bound the times of the runs, without stolen time. cpus has their CPU times.
 	lows, highs, cpus []float64
-	// lostNs is what interrupts took of the CPU in the watchedNs for which it was watched.
+	// lostNs is the time that interrupts took while the CPU was watched, for watchedNs in all.
 	lostNs, watchedNs float64
 	watchedAt         time.Time
 }

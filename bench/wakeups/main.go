@@ -200,7 +200,7 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 	return nil
 }
 
-// short returns the begin of the reasons.
+// short returns the beginning of the reasons.
 func short(reasons []string) string {
 	text := strings.Join(reasons, "; ")
 	return text[:min(len(text), 80)]
