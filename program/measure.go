@@ -211,7 +211,7 @@ func (m *measurement) measure(ctx context.Context) error {
 	return nil
 }
 
-// sentinelEvery: of a program with several threads, one in sentinelEvery runs is traced.
+// sentinelEvery is the number of runs from one traced run of a program with several threads to the next.
 const sentinelEvery = 8
 
 // repeat makes one more run of a series.

@@ -14,7 +14,7 @@ const (
 	// wanderLimit is the relative amount by which the rate of a free oscillator may change
 	// during a watch.
 	wanderLimit = 10e-6
-	// sameRate is the limit if the kernel derives both clocks from one oscillator.
+	// sameRate is the limit for two clocks that the kernel derives from one another.
 	sameRate = 1e-6
 )
 
