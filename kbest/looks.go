@@ -196,9 +196,9 @@ func (l *looks) lacking() (least, most float64) {
 	return least, most
 }
 
-// leastLacking is a share of the losses. If CPU time lacks less, this is taken for an error, and CPU time for
-// including all losses. CPU time always includes what a host takes. It includes the kernel's interrupts,
-// unless the kernel accounts for them separately (CONFIG_IRQ_TIME_ACCOUNTING).
+// leastLacking is a share of the losses. If CPU time lacks less than that, the lack is taken for an error, and
+// CPU time counts as including all losses. CPU time always includes what a host takes. It includes the
+// kernel's interrupts, unless the kernel accounts for them separately (CONFIG_IRQ_TIME_ACCOUNTING).
 const leastLacking = 0.25
 
 // add draws what disturbances add to a sample with the given running time.
