@@ -91,7 +91,7 @@ type Interrupts struct {
 // interrupts can't be seen in the trace, for example in gaps that the recording itself made
 // (Gap.Own).
 type TimerCount struct {
-	// Counted is the kernel's count, for the part of the trace whose gaps were kept.
+	// Counted is how many the kernel counted, in the part of the trace whose gaps were kept.
 	Counted int
 	// Teeth and Hidden are those of the tick's [Comb].
 	Teeth, Hidden int

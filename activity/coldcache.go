@@ -23,7 +23,7 @@ const (
 	Random     Pattern = "random"     // each line once in random order: no prefetcher helps
 )
 
-// ColdCache is what a walk over a working set takes, one cache line per step: with the set warm,
+// ColdCache has the times of walks over a working set, one cache line per step: with the set warm,
 // after a switch to a thread that does nothing and back, and after a switch to a thread that reads
 // enough memory to fill the CPU's second cache. Times are those of a whole walk, in nanoseconds.
 //

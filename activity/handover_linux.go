@@ -11,7 +11,7 @@ import (
 	"chronoscope/machine"
 )
 
-// These are the orders to the partner: what it does before it hands back.
+// The orders tell the partner what to do before it hands back.
 const (
 	returnAtOnce byte = iota
 	sweepFirst

@@ -394,8 +394,8 @@ func (r *recorder) take(gaps []clock.Gap) (kept int) {
 	return kept
 }
 
-// join asks the kernel what happened up to the gap that has just ended. between says that the gap
-// may have begun between two spells.
+// join asks the kernel what happened to the thread up to the end of the given gap, which has just ended.
+// between says that the gap may have begun between two spells of the reading loop (spellNs).
 func (r *recorder) join(gap int, between bool) {
 	t := r.trace
 	if r.thread == nil || len(t.Joins) == cap(t.Joins) {

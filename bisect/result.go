@@ -30,7 +30,8 @@ type Result struct {
 
 // Step is a change between two neighbours among the commits that were measured.
 type Step struct {
-	// First to Last are the commits one of which made the change. They are equal if it is known which one.
+	// One of the commits from First to Last made the change. First and Last are equal if it is known which
+	// one.
 	First int `json:"first"`
 	Last  int `json:"last"`
 	// Probability is the probability of a change there.
@@ -41,11 +42,11 @@ type Step struct {
 	Ratio stats.Estimate `json:"ratio"`
 }
 
-// Measured is what is known of a commit.
+// Measured is a commit that was measured, or could not be.
 type Measured struct {
 	Number int `json:"number"`
-	// Ratio is its time divided by that of the good end.
+	// Ratio is the commit's time divided by that of the good end.
 	Ratio stats.Estimate `json:"ratio"`
-	// Skipped says why it could not be measured; empty if it was.
+	// Skipped says why the commit could not be measured; empty if it was.
 	Skipped string `json:"skipped,omitempty"`
 }

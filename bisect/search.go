@@ -39,7 +39,7 @@ type search struct {
 	differ   bool              // whether the two ends differ
 }
 
-// evidence is what is known of a commit.
+// evidence is what was found out about a commit.
 type evidence struct {
 	point   // what the pairs tell
 	pairs   stats.Pairs
@@ -193,7 +193,8 @@ func (s *search) narrow(ctx context.Context) (Outcome, string, error) {
 	}
 }
 
-// sure returns the probability from which on a step is found.
+// sure returns the least probability at which a step (a change of the level between two measured commits)
+// counts as found.
 func (s *search) sure() float64 { return 1 - s.plan.Error }
 
 // count returns the number of gaps that surely hold a step.
@@ -371,8 +372,8 @@ func (s *search) steps() (all []Step) {
 	return all
 }
 
-// joined joins neighbouring gaps each of which perhaps holds a step, if they surely hold one together: then it
-// is unknown which of them does.
+// joined joins neighbouring gaps that each perhaps hold a step, if they surely hold one together: then it is
+// unknown which of them holds it.
 func (s *search) joined(gaps []gap) []gap {
 	perhaps := func(g gap) bool { return g.probability > possible && g.probability < s.sure() }
 	first := slices.IndexFunc(gaps, perhaps)

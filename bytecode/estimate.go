@@ -287,8 +287,9 @@ func (e *evaluation) times(in *Instruction, f Form, m Method) (own, same stats.E
 	return own, e.balanced(in, f, e.referenceOf(m))
 }
 
-// balanced returns the sequence's time per instruction, minus the times of the instructions that balance
-// it.
+// balanced returns the time of one execution of the instruction: the time of its sequence divided by the
+// number of executions, minus the times of the instructions that stand beside each one to keep the
+// operand stack level.
 func (e *evaluation) balanced(in *Instruction, f Form, from source) stats.Estimate {
 	perInstruction := float64(e.Length)
 	time := e.trial(sequenceName(in, f), from).Scaled(1/perInstruction, "ns")

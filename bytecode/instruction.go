@@ -22,9 +22,10 @@ type Instruction struct {
 	Mnemonic string
 	Opcode   byte
 	Kind     Kind
-	// Takes and Leaves are the types of what it takes from the operand stack and leaves there, the top
-	// last: i, l, f, d, and a for a reference. Instructions that move slots of any type have the type
-	// int here, because they are timed with ints.
+	// Takes and Leaves are the types of the values that the instruction takes from the operand stack,
+	// and of those that it leaves there, the top one last: i, l, f, d, and a for a reference.
+	// Instructions that move slots of any type have the type int here, because they are timed with
+	// ints.
 	Takes, Leaves string
 }
 

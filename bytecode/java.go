@@ -23,7 +23,7 @@ type Java struct {
 	Name    string `json:"name"`    // as the machine reports it, such as "OpenJDK 64-Bit Server VM"
 }
 
-// oldestJava is the first version that loads classes of the written class file version.
+// oldestJava is the first Java version that loads the class files that this package writes.
 const oldestJava = 5
 
 // FindJava finds a launcher. If path is not empty, it is the launcher or the home of a JDK. Otherwise

@@ -18,12 +18,13 @@ type worker struct {
 	warmed map[string]bool
 }
 
-// Limits on how long a virtual machine may take to start, and to answer beyond the expected time.
+// Limits on how long a Java virtual machine may take to start, and to answer. An answer has answerLimit,
+// and patience times the time that is expected for it.
 const (
 	startLimit  = 30 * time.Second
 	answerLimit = 10 * time.Second
-	compileTime = 60 * time.Second // added if a compiler works in the foreground
-	patience    = 20               // multiple of the expected time that is added
+	compileTime = 60 * time.Second // added to the limit of an answer if a compiler works in the foreground
+	patience    = 20
 )
 
 // begin waits until the machine answers, and finds the tick of currentTimeMillis.

@@ -21,7 +21,7 @@ func (s shape) parameters() float64 {
 	return 2
 }
 
-// shapes are the shapes that are tried. White noise comes first.
+// shapes are the shapes of noise by which a series may be explained. White noise comes first.
 var shapes = []shape{
 	{0, 0}, {1, 0.2}, {1, 0.35}, {1, 0.5}, {1, 0.65}, {1, 0.8}, {1, 0.9},
 	{0.5, 0.5}, {0.5, 0.7}, {0.5, 0.85}, {0.5, 0.95}, {0.25, 0.85}, {0.25, 0.95},

@@ -26,10 +26,10 @@ func newPurse(share float64) purse {
 	return p
 }
 
-// mostSeconds is the most that can be saved.
+// mostSeconds is the most CPU time that can be saved, in seconds.
 func (p purse) mostSeconds() float64 { return budgetWindow.Seconds() * p.share * savedShare }
 
-// income is what is granted, as a share of the time that passes.
+// income is the CPU time that is granted, as a share of the time that passes.
 func (p purse) income() float64 { return p.share * incomeShare }
 
 // at returns the purse at a later time, given the CPU time that the process has used in all.

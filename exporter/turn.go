@@ -72,7 +72,7 @@ type Failure struct {
 	Err  error
 }
 
-// A Step is a part of a turn or survey, or of the use of their results.
+// A Step is a part of a turn or survey, or of the use of their results, whose failures are counted.
 type Step string
 
 // The steps.

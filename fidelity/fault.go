@@ -25,9 +25,9 @@ const (
 // Fault is a fault of a counter, as one workload shows it.
 type Fault struct {
 	Kind FaultKind `json:"kind"`
-	// Size is the size of the fault in Unit. Unit is "ns" for time that was lost (negative if it
-	// was gained), for a step, and for the difference between CPUs; "ppm"; or "times", the rate
-	// when idle divided by the rate when busy.
+	// Size is the size of the fault in Unit. Unit is "ns" for lost time (negative if time was
+	// gained), a step, or a difference between CPUs; "ppm" for an error of the rate; or "times" for
+	// the rate when idle divided by the rate when busy.
 	Size stats.Float `json:"size"`
 	Unit string      `json:"unit"`
 	// Verdict is the verdict to which the fault lowers the result.

@@ -24,7 +24,7 @@ const (
 // Workload is the work between the two ends of a sandwich.
 type Workload struct {
 	Name string
-	// Does says in a few words what it does.
+	// Does says in a few words what the workload does.
 	Does string
 	// Busy is true if the measuring thread runs all the time and is the only thread of its process
 	// that does, so that its CPU time equals real time.

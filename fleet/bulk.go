@@ -9,7 +9,7 @@ import (
 	"chronoscope/stats"
 )
 
-// bulk says how far from the medians healthy machines lie: those of all figures together, and those of each figure.
+// bulk says how far healthy machines lie from the medians: on all figures together, and on each figure.
 type bulk struct {
 	usual   sides
 	figures []sides

@@ -102,13 +102,15 @@ func Rank(figures []Figure, rate float64) Ranking {
 	return r
 }
 
-// test is the P value of a machine for not being an outlier.
+// test holds a P value: the probability that a machine lies as far from the median as this one if it is no outlier.
+// discover replaces it.
 type test struct {
 	figure, place int
 	p             float64
 }
 
-// testAll returns the smallest false discovery rates of all machines, given the P values of those of a figure.
+// testAll returns the smallest false discovery rate at which each machine of each figure is an outlier. chances returns
+// the P values of the machines of one figure.
 func testAll(all [][]placed, chances func(tiers []placed, figure int) []float64) []test {
 	var tests []test
 	for i, tiers := range all {
@@ -252,8 +254,9 @@ func standardError(v Value) float64 {
 	return 0
 }
 
-// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. It takes
-// the tails from the middle of the values, which outliers don't reach but which says little about healthy machines far out.
+// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. It infers how
+// heavy the tails are from the median and the 90th percentile of the distances. Outliers don't reach these, but they
+// say little about healthy machines far out.
 func chances(tiers []placed, usual float64) (all []float64) {
 	for _, t := range tiers {
 		tails := distuv.StudentsT{Sigma: 1, Nu: min(usual, tailsOf(t.residuals), float64(max(1, len(t.residuals)-1)))}

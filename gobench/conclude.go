@@ -7,10 +7,11 @@ import (
 	"chronoscope/stats"
 )
 
-// Limits of what the verdict mentions.
+// Limits of the time outside of the benchmark's timer, as shares of the whole time, above which the verdict may
+// be lowered.
 const (
-	// untimedShare is the share of the time outside of the benchmark's timer that is mentioned. Above
-	// mostlyUntimed so little is left that timing it is unreliable.
+	// Above untimedShare, how the CPU time divides between the timed part and the rest matters. Above
+	// mostlyUntimed, the timed part is too short to be timed reliably.
 	untimedShare, mostlyUntimed = 0.02, 0.5
 )
 

@@ -29,8 +29,8 @@ func disturbanceOf(k kind, basis Basis, setting Setting) disturbance {
 	return d
 }
 
-// cachedBytes is how much data a benchmark may keep in the caches, which is not known of it: the usual size of a core's
-// own cache.
+// cachedBytes is the assumed size of the data that a benchmark keeps in the caches: the usual size of a core's own
+// cache.
 const cachedBytes = 2 << 20
 
 // usualNs returns how much of a repetition's time of ns is due to disturbances; leastNs and mostNs bound that.

@@ -63,8 +63,8 @@ func (c *conclusion) judgeCount() {
 }
 
 // narrower returns by which factor the number of repetitions has to grow for the requested precision: the width
-// of an interval falls with the square root of that number. Bounds don't tell how many it would take on one
-// CPU, so that it is 4 for them.
+// of an interval falls with the square root of that number. For bounds it returns 4, since they don't tell how
+// many repetitions it would take on one CPU.
 func (c *conclusion) narrower() float64 {
 	if c.Basis == Bounds {
 		return 4
@@ -78,7 +78,7 @@ const busyShare = 0.01
 // mostTime is the longest time to measure a benchmark that a remedy advises.
 const mostTime = 20 * time.Minute
 
-// remedy says how to narrow the interval if that takes times as many repetitions. On one CPU less of the wait
+// remedy says how to narrow the interval if that takes times as many repetitions. On one CPU, less of the wait
 // is unknown.
 func (c *conclusion) remedy(times float64) string {
 	calmer := "measure it on a calmer machine, or ask for less precision"

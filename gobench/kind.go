@@ -10,20 +10,21 @@ import (
 
 // Limits for classifying a benchmark.
 const (
-	// calmShare is the share of the time up to which waiting does not matter.
+	// calmShare is the largest share of the time for which waiting does not matter.
 	calmShare = 0.004
-	// calmRunShare is the same for the time of the runs themselves, rather than for the difference between long
-	// and short ones.
+	// calmRunShare is the same limit for waiting in the runs themselves, rather than in the difference between
+	// long and short ones.
 	calmRunShare = 0.02
-	// aloneWithin is for telling benchmarks of one thread. It limits the time without a runnable thread, or
+	// aloneWithin tells benchmarks of one thread from others. It limits the time without a runnable thread, or
 	// with a second one, as a share of the CPU time. A bound of its interval has to be within aloneWithin, and
 	// its median within twice that.
 	aloneWithin = 0.04
-	// nothingMissing is the share of the CPU time without a runnable thread that does not matter.
+	// nothingMissing is the largest time without a runnable thread that does not matter, as a share of the CPU
+	// time.
 	nothingMissing = 0.003
-	// A run escaped contention if its threads waited for a CPU for at most escapedShare of its time. Runs count
-	// from leastEscapedNs of CPU time on. From fewestEscaped of them on they tell how many threads were
-	// runnable.
+	// A run escaped contention if its threads waited for a CPU for at most escapedShare of its time. Runs with
+	// less than leastEscapedNs of CPU time don't count. If there are fewestEscaped of these runs or more, they
+	// tell how many threads were runnable.
 	escapedShare, fewestEscaped, leastEscapedNs = 0.1, 6, 0.5e6
 	// mayBlockShare is the share of the repetitions that by chance may look as if at times no thread was
 	// runnable.
@@ -122,11 +123,11 @@ func runsWaitShare(repetitions []Repetition, out func(int) bool) float64 {
 	return waited / math.Max(1, wall)
 }
 
-// escapedRuns returns the quarter of the runs whose threads waited least for a CPU; none if these waited too.
-// It ignores repetitions that are left out. A thread that is woken without work waits as long as a thread with
-// work, which hides how many had work. If nobody waits, their number shows. Only a process that reads its own
-// counters tells this for a single run. If garbage is collected in some runs, the collector's threads work too:
-// then runs without a collection don't count.
+// escapedRuns returns the quarter of the runs whose threads waited least for a CPU, without runs in which they
+// waited for more than escapedShare of the time. It ignores repetitions that are left out. A thread that is
+// woken without work waits as long as a thread with work, which hides how many had work. If no thread waits,
+// their number shows. Only a process that reads its own counters tells this for a single run. If garbage is
+// collected in some runs, only these count, since the collector's threads work too.
 func escapedRuns(repetitions []Repetition, out func(int) bool) (calm []Observation) {
 	collects := slices.ContainsFunc(repetitions, func(rep Repetition) bool { return rep.Many.Collections > 0 })
 	for i, rep := range repetitions {
@@ -228,8 +229,8 @@ func (k kind) computingNs(rep Repetition) (least, most float64) {
 	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missingMost))
 }
 
-// waitedNs returns how long an iteration waited for a CPU. If that is unknown for the repetition, it is what is
-// usual; NaN if that is unknown too.
+// waitedNs returns how long an iteration waited for a CPU. If that is unknown for the repetition, it returns
+// the usual wait; NaN if that is unknown too.
 func (k kind) waitedNs(rep Repetition) float64 {
 	wait := rep.perIteration(waitNs)
 	if !rep.Traced || math.IsNaN(wait) {

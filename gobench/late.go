@@ -58,9 +58,9 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	return nil
 }
 
-// lateCost returns the time of an iteration of the last late run, beyond those that were timed, divided by that
-// of a timed iteration. Its bounds leave out a tenth of the repetitions on either side; they are NaN if it is
-// unknown.
+// lateCost returns a ratio: the time of an iteration among those by which the last late run exceeds the timed
+// runs, divided by the time of a timed iteration. Its bounds leave out a tenth of the repetitions on either
+// side. All are NaN if there was no late run.
 func (c *conclusion) lateCost() stats.Estimate {
 	e := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ratio"}
 	if len(c.series.late) == 0 {

@@ -195,8 +195,8 @@ func spentOn(group []*Series) (spent time.Duration) {
 	return spent
 }
 
-// settled reports whether a pair may end: a look shows on which side of the limit it lies, or its own time and
-// what others left are used up.
+// settled reports whether a pair may end: its comparisons show on which side of the limit they lie, or its own
+// time and the time that others left are used up.
 func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bool {
 	spent, own, n := spentOn(group), m.own(group), len(group[1].Repetitions)
 	limits := m.plan.limits()
@@ -274,8 +274,8 @@ const (
 	fewestFew  = 2 // with one iteration the testing package makes only its first run
 	fewestMany = 4
 	// With a gate the longer run has at least fewestGated iterations, if time permits. If the times of
-	// processes scatter by a share, this number gives the least error of the differences from fewestFew in a
-	// given time.
+	// processes scatter by a fixed share, this number gives the differences from runs of fewestFew iterations
+	// that have the least error for a given time of measurement.
 	fewestGated = 9
 	ratio       = 5 // iterations of the longer run divided by those of the shorter one
 	// With a gate, the first shapeRepetitions show whether the time is in proportion to the iterations. In the

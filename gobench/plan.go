@@ -48,6 +48,7 @@ type Setting struct {
 	Noise machine.Noise
 	// CPUs is how many CPUs the benchmarks may use.
 	CPUs int
-	// CoreHz is the core's rate, measured before and after; its value is NaN or 0 if unknown.
+	// CoreHz is the core's rate in hertz, measured before and after the benchmarks, with an interval that
+	// holds both results; its value is NaN or 0 if unknown.
 	CoreHz stats.Estimate
 }

@@ -15,12 +15,12 @@ type Rejection struct {
 	Why        string
 }
 
-// Limits of what is left out.
+// Limits for leaving out repetitions.
 const (
 	// A run stood still if more time is missing than usual: by more than standstillShare of its time, and by
 	// more than standstillDeviations standard deviations.
 	standstillShare, standstillDeviations = 0.05, 10
-	// rejectedShare is the share of left-out repetitions from which on the verdict mentions them.
+	// rejectedShare is the share of the repetitions that may stand still before the verdict mentions them.
 	rejectedShare = 0.25
 )
 
@@ -29,8 +29,9 @@ const (
 // disk, or a hypervisor took its CPU in a way that the kernel does not count as waiting.
 //
 // This shows only if the benchmark never blocks by itself and hardly waits for a CPU. Other disturbed
-// repetitions remain, and the median has to cope with them. So it has with those made while the machine is
-// slower for a while, which no counter tells. If most repetitions stand still, that is how the benchmark is.
+// repetitions remain, and the median has to cope with them. The median also has to cope with repetitions made
+// while the machine is slower for a while, which no counter tells. If most repetitions stand still, standing
+// still is a part of the benchmark.
 func standstills(k kind, repetitions []Repetition) (all []Rejection) {
 	if k.apart || k.blocks || !calm(repetitions) {
 		return nil
@@ -47,8 +48,8 @@ func standstills(k kind, repetitions []Repetition) (all []Rejection) {
 	return all
 }
 
-// calm reports whether the runs hardly waited for a CPU, compared with their CPU time: their time by the clock
-// also includes standstills.
+// calm reports whether the runs hardly waited for a CPU. It compares their waits with their CPU time, since
+// their time by the clock also includes standstills.
 func calm(repetitions []Repetition) bool {
 	var wait, cpu float64
 	for _, rep := range repetitions {

@@ -9,7 +9,7 @@ type Basis string
 const (
 	// Timer: the benchmark's own timer, as nothing waited for a CPU.
 	Timer Basis = "timer"
-	// CPUTime: the process's CPU time, as one thread at a time was runnable, or hardly more.
+	// CPUTime: the process's CPU time. It is used if hardly ever more or less than one thread was runnable.
 	CPUTime Basis = "cpu-time"
 	// Bounds: the time is only known to lie between two others, the time by the timer without the run-queue
 	// wait and with it. For a benchmark that never blocks it also lies between the CPU time divided by the
@@ -48,7 +48,7 @@ type Summary struct {
 type Result struct {
 	Benchmark
 	Summary
-	// Times are the corrected times of the repetitions, in order.
+	// Times are the corrected times per operation, in nanoseconds, of the repetitions that count, in order.
 	Times       []float64
 	Rejections  []Rejection
 	Repetitions []Repetition

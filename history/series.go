@@ -149,7 +149,8 @@ func withoutStandIns(all []*series) []*series {
 	})
 }
 
-// standsFor returns the key of another quantity of the same name.
+// standsFor returns the part of k by which withoutStandIns finds the series of another quantity,
+// with that quantity.
 func standsFor(k seriesKey, quantity string) seriesKey {
 	return seriesKey{Key{FigureKey: view.FigureKey{Topic: k.Topic, Name: k.Name, Quantity: quantity}}, k.tier, k.goes}
 }

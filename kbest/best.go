@@ -32,5 +32,6 @@ func (b *Best) Claim() float64 {
 	return b.values[len(b.values)-1]/b.values[0] - 1
 }
 
-// Converged reports whether (1 + epsilon) v_1 >= v_K.
+// Converged reports whether the K-th least value, v_K, exceeds the least, v_1, by at most the share epsilon:
+// (1 + epsilon) v_1 >= v_K.
 func (b *Best) Converged(epsilon float64) bool { return b.Claim() <= epsilon }

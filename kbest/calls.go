@@ -29,7 +29,7 @@ type CallsPlan struct {
 	Calls int
 }
 
-// DefaultCalls are enough for a p99.9.
+// DefaultCalls has enough calls for a p99.9.
 var DefaultCalls = CallsPlan{Calls: 4000}
 
 // mostTimed is the largest number of calls.

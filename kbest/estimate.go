@@ -14,7 +14,7 @@ const (
 	// MinK is the mean of the K least samples: Bryant's scheme.
 	MinK = "min-k"
 	// Typical is the mean of the samples from the 10th to the 60th percentile, less what disturbances add to
-	// it. It is used if this is known better than what the K least lost, as with few long samples.
+	// it. It is used if this addition is known better than that to the K least, as with few long samples.
 	Typical = "typical"
 )
 

@@ -33,8 +33,9 @@ const (
 	mostSwept     = 1 << 30
 )
 
-// NewEvictor takes memory for sweeping the caches of CPU 0, as found in /sys below root, os.DirFS("/"). If they
-// can't be found, it assumes 64 MB. It returns an error if there is no memory. Close gives the memory back.
+// NewEvictor takes memory for sweeping the caches. It reads the sizes of CPU 0's caches from sys below root,
+// which is usually os.DirFS("/"); if it can't, it assumes 64 MB of caches. It returns an error if memory can't
+// be had. Close gives the memory back.
 func NewEvictor(root fs.FS) (*Evictor, error) {
 	e := &Evictor{}
 	e.Caches, _ = machine.ReadDataCaches(root, 0)

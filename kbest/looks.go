@@ -44,8 +44,8 @@ func (l *look) between(from, to float64) float64 {
 	return l.before(last) - l.before(first)
 }
 
-// looks are the looks of a measurement, one before the samples and the others between them, since what a CPU
-// loses changes from second to second.
+// looks holds the looks of a measurement. One is made before the samples and the others between them, since a
+// CPU's losses change from second to second.
 type looks struct {
 	all []look
 	// ranNs and lostNs are the sums over all looks. awayNs is the part of both that the CPU time lacks, and
@@ -55,8 +55,8 @@ type looks struct {
 
 const (
 	lookNs = 20e6
-	// lookShare is the time of all looks as a share of the samples' time, shortLookShare the same for samples
-	// up to escapeNs: few interruptions hit these, so that they say little about interruptions.
+	// lookShare is the time of all looks as a share of the samples' time, shortLookShare that share for
+	// samples up to escapeNs: few interruptions hit these, so that they say little about interruptions.
 	lookShare, shortLookShare = 0.25, 1
 	lookWindow                = 48  // chains between two readings of the kernel's counts
 	mostWindows               = 256 // that are tried in one look
@@ -67,8 +67,8 @@ const (
 	stolenNs = 2e5
 )
 
-// takeLook runs short chains for a while. What a chain takes beyond the typical one is a loss. Stretches in
-// which others had the CPU are left out.
+// takeLook runs short chains for a while. The time by which a chain exceeds the typical chain is a loss.
+// Stretches in which others had the CPU are left out.
 func (s *Station) takeLook(o overhead, seen *looks) {
 	if s.Spin == nil || s.Use == nil {
 		return
@@ -196,9 +196,9 @@ func (l *looks) lacking() (least, most float64) {
 	return least, most
 }
 
-// leastLacking is the share of the losses below which a lack is taken for an error, so that CPU time includes
-// all losses. CPU time always includes what a host takes. It includes the kernel's interrupts, unless the
-// kernel accounts for them separately (CONFIG_IRQ_TIME_ACCOUNTING).
+// leastLacking is a share of the losses. If CPU time lacks less than that, the lack is taken for an error, and
+// CPU time counts as including all losses. CPU time always includes what a host takes. It includes the
+// kernel's interrupts, unless the kernel accounts for them separately (CONFIG_IRQ_TIME_ACCOUNTING).
 const leastLacking = 0.25
 
 // add draws what disturbances add to a sample with the given running time.

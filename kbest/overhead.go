@@ -15,8 +15,8 @@ type overhead struct {
 	clockSE float64
 	// jitterNs has the differences of single empty trials from clockNs, without the rounding of the readings.
 	jitterNs []float64
-	// lookNs is the part of the CPU time of each sample that lies outside of the timed region. lookSpreadNs is
-	// the distance from this median to the 90th percentile.
+	// lookNs is the median of the samples' CPU time outside of the timed region. lookSpreadNs is the distance
+	// from this median to the 90th percentile.
 	lookNs, lookSpreadNs float64
 	// counted is the number of cycles that a hardware counter counts in each sample beyond those of the calls.
 	counted float64

@@ -43,7 +43,8 @@ func (s *spreading) next(busy []*series) (early time.Duration) {
 	return begin - s.elapsed()
 }
 
-// leastProgress returns how far the slowest of the subjects is on its way to its first look, as a share.
+// leastProgress returns how far the slowest subject is on its way to the first examination of its samples, as a
+// share: of FewestTrials trials or of enoughNs of running time, whichever is further.
 func leastProgress(busy []*series) float64 {
 	least := inf
 	for _, s := range busy {

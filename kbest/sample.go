@@ -69,8 +69,8 @@ const (
 // switches returns how many times the thread was taken off its CPU.
 func (x *Sample) switches() int64 { return x.Use.VoluntarySwitches + x.Use.InvoluntarySwitches }
 
-// spentNs returns about how long the subject took, whatever happened to it: without the wait for a CPU, but
-// including what it slept.
+// spentNs returns about how long the subject took, whatever happened to it: without its waits for a CPU, but
+// including its sleep.
 func (x *Sample) spentNs() float64 {
 	return math.Max(x.WallNs-float64(x.Use.WaitNs), math.Min(x.WallNs, float64(x.Use.CPUNs)))
 }

@@ -145,8 +145,9 @@ func (s *series) spent() bool {
 		s.trials >= max(s.plan.MinTrials, s.plan.K) && math.Max(s.ranNs, s.setUpNs/mostSetUpTimes) >= float64(s.plan.MaxTime)
 }
 
-// due reports whether it is time to examine whether the samples suffice, once there are enough of them or they
-// ran for long enough. Short trials take less time than the examination, so that it is made less often.
+// due reports whether it is time to examine whether the samples suffice. The first examination comes after
+// FewestTrials trials, or after they ran for enoughNs. If trials take less time than an examination,
+// examinations are rarer.
 func (s *series) due() bool {
 	if s.trials < FewestTrials && s.ranNs < enoughNs {
 		return false

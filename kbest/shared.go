@@ -19,7 +19,8 @@ func slowed(s *Station) float64 {
 // fewestApart is the smallest number of samples on a core of their own that tells what the others lost.
 const fewestApart = 8
 
-// fewestBeside is the smallest number of samples of either kind in a block that tells what sharing cost there.
+// fewestBeside is the least number of samples on a shared core, and of other samples, in a block that shows the
+// cost of sharing.
 const fewestBeside = 2
 
 // probed returns a sample's time per call with what the probes around it said.

@@ -93,10 +93,10 @@ const (
 	leastFitNs = 50.0
 )
 
-// newSwitchCost joins what is known beforehand with what the samples say. If time slices end at ticks, samples
-// with more switches also have more of the interruptions that the looks see, which take lostShare of the
-// running time. Then the looks' model already holds a part of the growth, at most what is lost in a slice. It
-// is unknown which part, so that none, half and all are equally likely.
+// newSwitchCost joins what is known beforehand with the growth of the samples' times with their numbers of
+// switches. If time slices end at ticks, samples with more switches also have more of the interruptions that
+// the looks see, which take lostShare of the running time. Then the looks' model already holds a part of the
+// growth: between nothing and what is lost in a slice. None, half and all of that are taken as equally likely.
 func newSwitchCost(samples []*Sample, speed coreSpeed, lostShare float64) switchCost {
 	slope, errorNs := growth(samples, speed)
 	inSliceNs := 0.0

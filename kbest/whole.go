@@ -24,7 +24,8 @@ const (
 	collectorNs, collectorShare = 1, 0.01
 	// slowRank is the rank of the sample that tells how slow calls are: longer ones may have been interrupted.
 	slowRank = 0.95
-	// leftOutShare is the share by which the samples that were left out may change the mean.
+	// leftOutShare is the largest share by which the mean may change if samples that were left out are
+	// included, or if samples have fewer calls.
 	leftOutShare = 0.02
 	// rareShare is the share that a few long samples may add to the mean beyond what disturbances usually take:
 	// one call in a thousand that takes two hundred times as long adds 20 %.
@@ -42,8 +43,8 @@ const (
 // whole is the sum over the calls of some samples.
 type whole struct {
 	calls float64
-	// totalNs is the calls' time at the reference rate, without the clock's cost. It is the sum of byClockNs,
-	// for samples that kept their CPU, and byCPUNs, for the others.
+	// totalNs is the calls' time at the reference rate, without the clock's cost. It is the sum of byClockNs
+	// (of the samples that kept their CPU) and byCPUNs (of the others).
 	totalNs, byClockNs, byCPUNs float64
 	switches                    float64
 }
@@ -230,8 +231,8 @@ func standardErrorOf(ordered []*Sample, departure func(*Sample) float64) float64
 	return math.Max(blocked(1), blocked(blockOf))
 }
 
-// errorOfBursts returns the half-width of the mean's interval by how much bursts depart from the mean; 0 if
-// there are fewer than fewestBursts.
+// errorOfBursts returns the half-width of the mean's interval that follows from the bursts' departures from the
+// mean; 0 if there are fewer than fewestBursts.
 func errorOfBursts(ordered []*Sample, departure func(*Sample) float64) float64 {
 	sums := map[int]float64{}
 	var calls, squares float64
@@ -324,9 +325,9 @@ func (c *conclusion) slowTimes() float64 {
 	return stats.Quantile(perCall, slowRank) / perCall[0]
 }
 
-// leftOutMoves returns by what share the mean is greater with the samples that were left out for what happened
-// while they ran, by their CPU time at the reference rate. Long calls are preempted and migrated more often
-// than short ones, and the core's rate changes during more of them.
+// leftOutMoves returns by what share the mean grows with the samples that were left out for what happened while
+// they ran. These count with their CPU time at the reference rate. Long calls are preempted and migrated more
+// often than short ones, and the core's rate changes during more of them.
 func (c *conclusion) leftOutMoves() float64 {
 	var keptNs, keptCalls, leftNs, leftCalls float64
 	isKept := func(x *Sample) bool {

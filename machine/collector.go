@@ -41,8 +41,8 @@ func HoldCollector(mostBytes int64) (release func()) {
 }
 
 // CollectBetween keeps the garbage collector of this process from running until release is called. The caller
-// calls settle between measurements: it collects if the heap has grown by more than garbageBytes since the last
-// time. A collection also starts whenever the heap has grown by eight times garbageBytes.
+// calls settle between measurements: settle collects if the heap has grown by more than garbageBytes since
+// settle last collected. A collection also starts whenever the heap has grown by eight times garbageBytes.
 func CollectBetween(garbageBytes int64) (settle, release func()) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	heapBytes := func() int64 {

@@ -24,9 +24,10 @@ type Doctor struct {
 // minWindow is the shortest useful window: the kernel counts the use of CPUs in ticks of 10 ms.
 const minWindow = 50 * time.Millisecond
 
-// question asks about one thing that may disturb measurements. ask looks at the machine and
-// returns a function that is called after the window and gives the answer. A nil finding means
-// that the question does not apply to this machine; an error means that it can't be answered.
+// question asks about one thing that may disturb measurements. ask looks at the machine and returns
+// a function that gives the answer, and is called after the time for which the kernel's counters
+// are watched ([Doctor.Window]). A nil finding means that the question does not apply to this
+// machine; an error means that it can't be answered.
 type question struct {
 	topic string
 	ask   func(*Doctor) answer

@@ -72,9 +72,9 @@ const (
 	fewestBatches = 30
 )
 
-// ofBatches returns the variance by batches; 0 if there are too few. It includes the dependence between
-// neighbouring edges that periodic work causes (batch means; Law, Simulation Modeling and Analysis, 5th
-// ed., section 9.5.3).
+// ofBatches returns the variance of the sum of all ticks, estimated from batches, whose sums g holds; 0
+// if there are fewer than fewestBatches. It includes the dependence between neighbouring edges that
+// periodic work causes (batch means; Law, Simulation Modeling and Analysis, 5th ed., section 9.5.3).
 func (g *Groups) ofBatches(mean float64) float64 {
 	if g.Count < fewestBatches {
 		return 0

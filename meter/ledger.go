@@ -91,9 +91,10 @@ func (l *ledger) turn(m *Meter, now int64) {
 // stepNs is the least step of a clock, by which it is set, that is detected.
 const stepNs = time.Second
 
-// setSince reports whether the clock was set between two moments: whether it differs from the finer
-// clock by more than a second, two ticks and 1 %, which late ticks don't explain. For a clock that wraps
-// it returns false, since the clock may have wrapped in between.
+// setSince reports whether the clock was set between two moments: whether the time between them by this clock
+// and by the finer one differs by more than the sum of a second, two ticks and 1 % of the finer clock's time.
+// Late ticks don't explain such a difference. For a clock that wraps it returns false, since it may have
+// wrapped in between.
 func (m *Meter) setSince(from, to moment) bool {
 	if m.source.unused > 0 {
 		return false

@@ -71,8 +71,8 @@ var errStopsForTracer = errors.New("it asked its parent to trace it (PTRACE_TRAC
 // wakeUpNs is an approximate upper bound of the time that an idle CPU takes to wake up a thread.
 const wakeUpNs = 200e3
 
-// ownWait returns a function that returns for how long this thread has waited for a CPU since the call of
-// ownWait.
+// ownWait returns a function that returns how many nanoseconds this thread has waited for a CPU since the call
+// of ownWait.
 func (a awaited) ownWait() func() int64 {
 	look := func() (ns int64) {
 		if a.own == nil {

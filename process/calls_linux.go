@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notedCall says what a system call is noted for, and in which cases: how it is given the time until which it
-// waits at most, or what else it is about.
+// notedCall says why a system call is noted, and in which cases: how its arguments give the time until which
+// it waits at most, or what else they have to be.
 type notedCall struct {
 	what callKind
 	form callForm
@@ -180,8 +180,8 @@ func (i *syscallInfo) timeoutNs(read readMemory) int64 {
 	return seconds*1e9 + rest
 }
 
-// asks reports whether the call asks for what it is noted for. A program that is late may give no time to a
-// call that sleeps: that counts. No time in a call that waits for files is just a look at them.
+// asks reports whether the call asks for what it is noted for. A program that is late may ask to sleep for no
+// time, which counts. A call that waits for files for no time only looks at them, and does not count.
 func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 	given := i.args[call.arg]
 	none := (call.files > 0 || call.form == selected) && i.args[call.files] == 0
@@ -245,8 +245,8 @@ func normalPolicy(policy uint32) bool { return slices.Contains(normalPolicies, p
 // its own looks are noted already.
 const clockMark, markArg = 0x10c5, 3
 
-// cpuClocks holds CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID. The CPU clocks of other processes and
-// threads are below 0 (clock_getcpuclockid(3)).
+// cpuClocks holds CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID. The numbers of the CPU clocks of other
+// processes and threads are below 0 (clock_getcpuclockid(3)).
 var cpuClocks = []uint32{2, 3}
 
 func clockOfCPUTime(id uint32) bool { return int32(id) < 0 || slices.Contains(cpuClocks, id) }

@@ -41,17 +41,17 @@ type Command struct {
 	// others, to count them: see [Run.TimedWaits]. Each stop costs about 5 to 30 µs. If there are very many,
 	// not all are counted, and the program continues.
 	NoteWaits bool
-	// NoteClocks has the tracer stop the program when it reads clocks: see [Run.ClockReads]. All its clocks are
-	// then set back by the time for which it waited for a CPU and for its tracer. So it does what it would do
-	// alone, even if it works until some time. This costs about a tenth of its CPU time, and about 0.2 µs a
-	// reading.
+	// NoteClocks has the tracer stop the program when it reads clocks: see [Run.ClockReads]. The program's clocks
+	// are then set back by the time for which it waited for a CPU and for its tracer. So the program does what it
+	// would do alone, even if it works until some time. This costs about a tenth of its CPU time, and about 0.2 µs
+	// a reading.
 	NoteClocks bool
 	// NoteOpens has the tracer, with NoteWaits and NoteClocks, stop the program at each file that it opens, to
 	// see whether the file tells how long the program has waited: see [Run.ClockWorkNs]. Each stop costs about
 	// 10 to 60 µs: ask for it if [Run.WaitingToldPossibly] says that some process opened such a file.
 	NoteOpens bool
-	// CallsEvent has a traced run count its system calls: see [Run.Calls]. It is the kernel's number of the
-	// tracepoint raw_syscalls/sys_enter (tracefs); 0 counts none. That takes rights (CAP_PERFMON).
+	// CallsEvent is the kernel's number of the tracepoint raw_syscalls/sys_enter (tracefs). If it is not 0, a
+	// traced run counts its system calls ([Run.Calls]), which takes rights (CAP_PERFMON).
 	CallsEvent uint64
 	// Started, unless it is nil, is called with the program's process number as soon as the program has been
 	// started.
@@ -62,7 +62,7 @@ type Command struct {
 	Nice int
 }
 
-// Extent names the threads of which something is known.
+// Extent names the threads about which something is known.
 type Extent string
 
 // The extents.
@@ -178,9 +178,9 @@ type Thread struct {
 	CPUNs int64
 	// WaitNs is its run-queue wait: the time for which it was runnable and had no CPU.
 	WaitNs int64
-	// ReadNs is when these were read, in the time of the [Run.Events]. A thread that had ended by then had
-	// ended at most LateNs earlier. The kernel's counters of a thread go on from the event of its exit to its
-	// very end, of which there is no event: the thread may also wait for a CPU in between.
+	// ReadNs is when these were read, in the time of the [Run.Events]. A thread that had ended by then had ended at
+	// most LateNs earlier. The kernel's counters of a thread go on from the event of its exit to its very end,
+	// which has no event: the thread may also wait for a CPU in between.
 	ReadNs, LateNs int64
 }
 

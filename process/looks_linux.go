@@ -35,7 +35,7 @@ type looks struct {
 	waitOf   map[int]int64
 	// linked is how often each thread's dynamic linker read the processor's counter.
 	linked map[int]int
-	// counter is the processor's counter as the program is shown it.
+	// counter is the processor's counter as the program sees it.
 	counter shownCounter
 	// why says why not all looks are known. Once it is set, no look stops the program.
 	why error
@@ -116,8 +116,8 @@ func (l *looks) begin(thread int) {
 	}
 }
 
-// clockLimit is what clockCode holds of one clock: the time by that clock from which on a look stops the
-// thread, and what is subtracted from the clock's time.
+// clockLimit is what clockCode holds of one clock, in nanoseconds: the least time by that clock at which a look
+// stops the thread, and the time that is subtracted from the clock.
 type clockLimit struct{ StopAtNs, OffNs int64 }
 
 const limitBytes = 16
@@ -243,8 +243,8 @@ func (l *looks) unshift(thread int) {
 	}
 }
 
-// off returns what is to be subtracted from the time at a stop: the time for which the program waited, limited
-// so that the clock does not go back behind what it may have shown in between.
+// off returns the nanoseconds to subtract from the clock at a stop: the time for which the program waited,
+// limited so that the clock does not go back behind a time that it may have shown in between.
 func (c clockLimit) off(nowNs, waitedNs int64) int64 {
 	if nowNs < c.StopAtNs { // another thread has stopped meanwhile, and set a later limit
 		return c.OffNs
@@ -266,8 +266,8 @@ func signalCode(thread int) int32 {
 	return info.code
 }
 
-// keep stores the first error because of which not all looks are known. A thread that was killed meanwhile
-// causes none.
+// keep stores the first error that keeps looks from being known. A thread that was killed meanwhile causes
+// none.
 func (l *looks) keep(err error) {
 	if err != nil && l.why == nil && !errors.Is(err, unix.ESRCH) {
 		l.why = err
@@ -289,8 +289,8 @@ func (l *looks) look(thread int) {
 	l.of[process].later(cpuNs)
 }
 
-// uncorrected enters a look of a thread at a clock by a system call of its own, which shows how long the
-// program has waited.
+// uncorrected notes a look of a thread at a clock by a system call of its own, which shows how long the program
+// has waited.
 func (l *looks) uncorrected(thread int) {
 	if l == nil {
 		return
@@ -301,9 +301,9 @@ func (l *looks) uncorrected(thread int) {
 	of.uncorrected = of.uncorrected || looked
 }
 
-// opened enters that a thread opens a file to read it. A program that opens a file which tells how long some
-// process waits wants to know that, and may use it at any time and in any of its processes: so all of its work
-// may depend on it.
+// opened notes that a thread opens a file to read it. If the file tells how long some process waits, the
+// program wants to know that, and may use it at any time and in any of its processes. Then all of its work may
+// depend on it.
 func (l *looks) opened(thread int, tells fileTells) {
 	if l == nil || tells == nothing {
 		return
@@ -348,7 +348,7 @@ func (l *looks) stopped(thread int) {
 	}
 }
 
-// waited enters the run-queue wait of a thread so far.
+// waited notes the run-queue wait of a thread so far.
 func (l *looks) waited(thread int, ns int64) {
 	l.waitedNs += ns - l.waitOf[thread]
 	l.waitOf[thread] = ns

@@ -54,8 +54,8 @@ func tellsOf(file string) fileTells {
 	return nothing
 }
 
-// opens counts the files that a traced program opened to read them and that were looked at. missed says that
-// others were not looked at.
+// opens counts those files opened for reading by a traced program that were looked at, to learn what they tell
+// about its waiting. missed says that there were more, and that these were not looked at.
 type opens struct {
 	count  int
 	missed bool

@@ -80,8 +80,9 @@ func (t *tools) close() {
 	}
 }
 
-// begin returns a watch for a command that has noted nothing so far, or the reason why there is none. Of a traced
-// command it is by inherited events: what these take does not matter then, and none of them may be lost.
+// begin returns a watch for a command, or the reason why there is none. The watch has noted nothing so far. That
+// of a traced command uses inherited events: their cost does not matter in such a run, and none of them may be
+// lost.
 func (t *tools) begin(c Command) (*watch, error) {
 	if !c.Events {
 		return nil, errUnasked
@@ -233,9 +234,10 @@ func (r *Run) untilEnd(pid int) {
 	r.Events = append(r.Events, exit)
 }
 
-// leastProgramNs is the least time from an exec to an exit. If an exec gives a process other rights, or its
-// file may not be read, the kernel stops noting at that exec, and notes an exit of the process within 3 to 15
-// µs. The shortest program, of one system call, takes 28 µs from its exec to its exit.
+// leastProgramNs is the least time for which a program runs between its exec and its exit. If a noted exit comes
+// sooner, the kernel has stopped noting: it does so at an exec that gives a process other rights, or whose file
+// may not be read, and then notes an exit 3 to 15 µs later. The shortest program, of one system call, takes 28
+// µs.
 const leastProgramNs = 20e3
 
 // CPU time that may be missing in the notes: exitNs is what a process usually uses after its noted exit,
@@ -382,8 +384,8 @@ func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 	}
 }
 
-// noted enters what was counted of a traced program's waits and looks at clocks; w or l is nil if that was not
-// asked for.
+// noted stores the counts of a traced program's waits and looks at clocks; w or l is nil if that was not asked
+// for.
 func (r *Run) noted(w *waits, l *looks) {
 	r.Unnoted, r.Unclocked = errUnasked, errUnasked
 	if w != nil {

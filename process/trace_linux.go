@@ -129,8 +129,8 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 	}
 }
 
-// opened enters what a file tells that some process has opened. If the tracer looks at each file that the
-// program opens, it knows from that whether the program was the one.
+// opened notes what a file tells that some process has opened. If the tracer looks at each file that the
+// program opens, it knows whether the program was that process.
 func (t *tracer) opened(tells fileTells) {
 	if !t.noteOpens {
 		t.run.FilesToldPossibly = t.run.FilesToldPossibly || tells != nothing

@@ -120,7 +120,8 @@ func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stopped
 	return what, nothing
 }
 
-// known reports whether the call is one of this architecture for which the filter has stopped the thread.
+// known reports whether a filter stopped the thread at this call, and the call is one of this architecture (of
+// amd64 also not one of x32).
 func (i *syscallInfo) known() bool {
 	return i.op == stoppedByFilter && i.machine == thisMachine && i.number < otherNumbers
 }
@@ -165,7 +166,7 @@ func (in within) answered(returned, atNs int64) bool {
 // numbers (getrusage(2)).
 const preemptionsOffset = (2*2 + 13) * wordBytes
 
-// leave enters how the system call of a thread ended. If the call told how often the program was preempted,
+// leave notes how the system call of a thread ended. If the call told how often the program was preempted,
 // leave writes 0 there: so the program does what it would do alone. lateNs is the time for which the program
 // has waited for a CPU.
 func (w *waits) leave(thread int, lateNs int64) {

@@ -14,11 +14,11 @@ import (
 	"chronoscope/machine"
 )
 
-// watch has the kernel note what the processes do that the calling thread starts. It uses a perf software event
-// that counts nothing and leaves records of forks, execs, exits and context switches (perf_event_open(2)). It
-// needs no hardware counters and no rights. Since an event that children inherit can't share a buffer between
-// CPUs, there is one event for each CPU, which takes each new thread time.
-// With rights (CAP_PERFMON) the events are those of all threads of each CPU, and nothing is inherited.
+// watch has the kernel note what the processes do that the calling thread starts. It uses a perf software event that
+// counts nothing and leaves records of forks, execs, exits and context switches (perf_event_open(2)). It needs no
+// hardware counters and no rights. Since an event that children inherit can't share a buffer between CPUs, there is one
+// event for each CPU, and inheriting them takes each new thread time. With rights (CAP_PERFMON) the events are those of
+// all threads of each CPU, and nothing is inherited.
 type watch struct {
 	rings   []*perfring.Ring
 	raw     []byte // scratch, for a record that wraps around

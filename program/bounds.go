@@ -169,8 +169,8 @@ func (r *Run) byAccounts(cpus int) {
 // aloneNs and aloneShare bound the CPU time, besides its first thread's, of a program that counts as having one thread.
 const aloneNs, aloneShare = 0.3e6, 0.01
 
-// takeOffDisturbance subtracts what interrupts and preemptions took of the time on the CPU: their typical time from the
-// bounds, and what is not known of it as slack. The program used that many bytes of memory.
+// takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
+// CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used.
 func (r *Run) takeOffDisturbance(noise machine.Noise, shareError, bytes float64) {
 	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}

@@ -15,7 +15,7 @@ type change struct {
 	wakes *wakeup
 }
 
-// of returns the span that begins or ends.
+// of returns the span that begins or ends at the change.
 func (c change) of() *span { return &c.spans[c.span] }
 
 // first and last report whether the span is the first or the last one of its thread.

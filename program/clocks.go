@@ -6,7 +6,7 @@ import (
 	"chronoscope/stats"
 )
 
-// alone is a traced run whose clocks did not show what it waited ([process.Command.NoteClocks]): its CPU time by the
+// alone is a traced run whose clocks did not show its waits ([process.Command.NoteClocks]): its CPU time by the
 // kernel's events, how often its tracer stopped it, and how often it read a clock.
 type alone struct {
 	ranNs        float64
@@ -19,17 +19,17 @@ func (r *Run) worksByClock() bool {
 	return float64(r.ClockWorkNs) > passable(float64(r.CPUNs())) || r.Unnoted == nil && r.Unclocked != nil
 }
 
-// stopCPUNs is the most CPU time that a stop by a tracer costs a program. sameCPUShare, of the CPU time, and sameCPUNs
-// are differences up to which two runs did the same work.
+// stopCPUNs is the most CPU time that a stop by a tracer costs a program. Two runs did the same work if their CPU times
+// differ by no more than the sum of sameCPUShare, a share, and sameCPUNs (see usualCPU).
 const stopCPUNs, sameCPUShare, sameCPUNs = 10e3, 0.03, 0.2e6
 
 // uncorrected reports whether the program may have done less even in the traced run because it was late: amid its work
 // it read clocks that showed its waits.
 func (r *Run) uncorrected() bool { return float64(r.UncorrectedWorkNs) > passable(float64(r.CPUNs())) }
 
-// undoneNs bounds the work that the program, which reads clocks, may have left undone because it was late: by how much
-// its CPU time in runs whose clocks hid its waits can exceed that of the runs that count. It is infinite if these times
-// clearly differ, or are not known.
+// undoneNs bounds the work that a program that reads clocks may have left undone because it was late. It returns the
+// most CPU time by which runs whose clocks hid the program's waits can exceed the runs that count. That is infinite if
+// these times clearly differ, or are not known.
 func (c *conclusion) undoneNs() float64 {
 	usual, same := c.usualCPU()
 	least := math.Inf(1)
@@ -42,7 +42,8 @@ func (c *conclusion) undoneNs() float64 {
 	return least
 }
 
-// usualCPU returns the median CPU time of the runs that count, and the difference up to which a run did the same work.
+// usualCPU returns the median CPU time of the runs that count. same is the largest difference from it in a run that did
+// the same work.
 func (c *conclusion) usualCPU() (usual, same float64) {
 	ran := c.each(func(r *Run) float64 { return r.traced.ranNs })
 	usual = stats.Median(ran)

@@ -106,8 +106,8 @@ type conclusion struct {
 	aboveClock bool
 	// spins bounds the share of the possible spinning time during which threads did spin.
 	spins float64
-	// outsideNs is the time for which others may have delayed what the program waits for, as far as its bounds
-	// do not include it.
+	// outsideNs is the time, beyond the program's bounds, for which others may have delayed the programs that it waits
+	// for.
 	outsideNs float64
 	// neighbours is what programs on other CPUs may have added to the runs.
 	neighbours stats.Exposure
@@ -182,7 +182,7 @@ func (c *conclusion) blockNoLonger(calm, others []int) bool {
 }
 
 // allowForWaits lowers the lower bounds of runs for which the waits of woken threads are not known, if another run
-// showed longer waits than these bounds allow for: others may have begun to compete with the program in between.
+// showed longer waits than these bounds allow for: others may have begun to compete with the program between the runs.
 func (c *conclusion) allowForWaits(wokenNs float64) {
 	for i, r := range c.used {
 		c.low[i] = max(r.leastNs, r.calmNs, c.low[i]-math.Max(0, wokenNs-r.wokenAtMostNs))
@@ -250,7 +250,8 @@ func (c *conclusion) allowForDeadlines() {
 }
 
 // allowForLateness raises the upper bounds to the wall time if most runs had to wait and may have passed deadlines to
-// which the program would have slept alone: alone it reaches each deadline earlier, so it takes no longer than that.
+// which the program would have slept alone. Alone it reaches each deadline earlier, and so takes no longer than the
+// wall time.
 func (c *conclusion) allowForLateness() {
 	if !c.mostlyLate() {
 		return
@@ -267,16 +268,16 @@ func (c *conclusion) readMore(r *Run) bool { return float64(r.MajorFaults) > c.r
 // exec, which the kernel counts as the program's, makes a sleep look shorter.
 const strayShare = 0.1
 
-// sleptAlike is the share of the longest sleep from which on a sleep counts as equally long.
+// sleptAlike is the least share of the longest sleep that counts as equally long.
 const sleptAlike = 0.9
 
 // ruleOutDeadline lowers the upper bounds of a program of one thread whose sleeps have no deadline. A sleep to a
 // deadline is shorter by the time for which the program was kept from its CPU before it. If sleeps last equally long in
 // all runs although these waits differ, they do not depend on the waits, and all of the wait is subtracted. The program
 // has to sleep as often as it asks to, and to block as often as it is known to, since it does neither at a deadline
-// that has passed. Two uncertainties remain between the bounds: a run whose end was seen late may have waited then, and
-// not after a wake-up; and alone the CPU is idle during a sleep and takes a while to wake up, which no run beside
-// others shows. A run that had to read from a disk keeps its bounds.
+// that has passed. Two uncertainties remain, and keep the bounds apart. If the end of a run was seen late, a wait for a
+// CPU may lie at the end and not after a wake-up. And on a machine of its own the CPU is idle during each sleep and
+// takes a while to wake up, which runs beside others don't show. A run that had to read from a disk keeps its bounds.
 func (c *conclusion) ruleOutDeadline() {
 	var kept []float64
 	sleeps := 0
@@ -317,7 +318,7 @@ func (c *conclusion) ruleOutDeadline() {
 }
 
 // sleepsWithin returns how long the program slept, and how long it had been kept from CPUs before, in the runs for
-// which the sleep is known within ns. It is not known that well if the end of a run was seen late.
+// which the sleep is known within ns. If the end of a run was seen late, the sleep is known less well.
 func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
 	for _, r := range c.used {
 		if t := r.traced; t.leaderWake.highNs-t.leaderWake.lowNs <= ns && !c.readMore(r) {
@@ -327,9 +328,9 @@ func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
 	return slept, kept
 }
 
-// alikeShare is the limit up to which sleeps count as independent of the waits before them: how much they differ,
-// divided by how much deadlines would make them differ. Sleeps differ a little in any case, since they end at the
-// kernel's timers and begin a little earlier or later.
+// alikeShare limits the spread of sleeps divided by the spread that deadlines would cause. Up to it, sleeps count as
+// independent of the waits before them. Sleeps differ a little in any case, since they end at the kernel's timers and
+// begin a little earlier or later.
 const alikeShare = 0.1
 
 // spread returns the distance between the 10th and the 90th percentile of values.
@@ -398,7 +399,7 @@ func (c *conclusion) chosen() (runs []int, moreNs float64) {
 
 // moreCPU returns how much more CPU time the other runs used than the chosen ones, by their medians; 0 if that may be
 // chance. If a program gives work to other processes in some of its modes, the other runs include runs of these modes,
-// and its median run may be one of them.
+// and the program's median run may be one of them.
 func (c *conclusion) moreCPU(chosen, others []int) (ns float64) {
 	used := func(which []int) stats.Estimate {
 		var all []float64

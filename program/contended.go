@@ -85,8 +85,8 @@ func (s *series) mostlyWaited(plan Plan, times float64) bool {
 	return s.failure == nil && s.starved == nil && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
 }
 
-// contendedLess and contendedMore are the ratios of CPU time below and above which contended runs did less or more than
-// the same work: ratios to the quantiles exceeded and 1 - exceeded of the other runs. The difference also has to be
+// Contended runs did less work if their CPU time is below contendedLess times the quantile exceeded of the other runs'
+// CPU times, and more work if it is above contendedMore times the quantile 1 - exceeded. The difference also has to be
 // more than sameCPUNs.
 const contendedLess, contendedMore, exceeded = 0.9, 1.25, 0.1
 
@@ -105,9 +105,10 @@ func (c *conclusion) workContended() (less, more bool) {
 // clearlyLonger is the least ratio of a contended run's wait to the usual wait at which it shows what waiting does.
 const clearlyLonger = 1.1
 
-// refutes reports whether the contended run that waited longest contradicts a slope of CPU time over waiting: it used
-// less than half of the CPU time that the slope adds for its longer wait. If the host's speed varies, waits follow CPU
-// time, and not the reverse, since a program that runs for longer is preempted more often.
+// refutes reports whether the contended run that waited longest contradicts a slope of CPU time over waiting. It does
+// if it waited clearly longer than the median run, but exceeded the median CPU time by less than half of what the slope
+// predicts for that. A slope arises also if the host's speed varies: a program that runs for longer is preempted more
+// often, so that waits follow CPU time and not the reverse.
 func (c *conclusion) refutes(slope float64, waits, ran []float64) bool {
 	if len(c.series.contended) == 0 {
 		return false

@@ -67,9 +67,9 @@ func (c *conclusion) judgeServers() {
 	}
 }
 
-// delayedNs returns the longest time in each run by which competition for CPUs may have delayed what is outside the
-// program. A server on this machine waits for a CPU no longer than threads are seen to wait, and no longer than others
-// run. The result is infinite if neither is known.
+// delayedNs returns the most time in each run by which competition for CPUs may have delayed other programs, for which
+// the program may wait. A server on this machine waits for a CPU no longer than threads are seen to wait, and no longer
+// than others run. The result is infinite if neither is known.
 func (c *conclusion) delayedNs() float64 {
 	var all machine.Contention
 	for i := range c.Runs {

@@ -73,10 +73,10 @@ func (w *way) woken(c change, p *position, ns float64) {
 	}
 }
 
-// allowForOrder lowers the lower bounds of a program whose threads end one another's blocks. It subtracts how much more
-// the lengths of the resulting paths differ between runs than the CPU time does. The length of a path that is necessary
-// is the same in all runs. Which thread gets a lock or a job first depends on when others kept threads from CPUs; alone
-// the path may then be shorter.
+// allowForOrder lowers the lower bounds of a program whose threads end one another's blocks. It subtracts the spread of
+// the critical paths' lengths between runs, as far as it exceeds the spread of the CPU time. If the order in which
+// threads get a lock or a job did not matter, the lengths would be the same in all runs. That order depends on when
+// others kept threads from CPUs; alone the path may be shorter.
 func (c *conclusion) allowForOrder() {
 	handed := c.typical(func(r *Run) float64 { return float64(r.traced.handed) })
 	if !(handed > 0) {

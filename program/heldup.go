@@ -17,11 +17,12 @@ type threadWait struct {
 	thread int32
 }
 
-// heldUp bounds the time for which others can have delayed a program that took wallNs: in that time a thread could
-// have run and did not, while another program had a CPU. That thread may belong to another program, since the program
-// may wait for it. workedNs is the time for which threads of other programs that are known to work for the program had
-// CPUs. workersKept are the times at which one that may work for the program could have run and had no CPU. all are the
-// wake-ups in order of time.
+// heldUp bounds the time for which others can have delayed a program that took wallNs. This is the sum of two times:
+// one in which a thread could have run and did not, while another program had a CPU; and one in which a thread had a
+// CPU that may work for the program, since it may have worked for others. The first thread may belong to another
+// program, since the program may wait for it. workedNs is the time for which threads of other programs that are known
+// to work for the program had CPUs. workersKept are the times at which a thread that may work for the program could
+// have run and had no CPU. all are the wake-ups in order of time.
 func (w *wakeups) heldUp(e wakeupEvents, all []waking, wallNs float64) (ns, workedNs float64, workersKept []interval) {
 	watching := e.watching()
 	known, possible := w.workers(all, watching, false), w.workers(all, watching, true)

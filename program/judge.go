@@ -226,8 +226,8 @@ func (c *conclusion) workFollowsWaits() (less, more bool) {
 	return by.Hi < 0 && by.Value < -clearlyLess, more
 }
 
-// hardlySpun is the largest ratio of the 10th percentile of possible spinning in a run to its median at which the
-// effect of spinning on CPU time can be estimated.
+// hardlySpun limits the 10th percentile, over the runs, of the time for which threads may have spun, as a share of the
+// median. If it is larger, the runs are too alike for estimating the effect of spinning on CPU time.
 const hardlySpun = 0.25
 
 // allowForSpinning raises lower bounds that were lowered because threads may have spun while others of the program were

@@ -31,14 +31,14 @@ func (c *conclusion) mostNs() float64 {
 	return most
 }
 
-// leastNs returns the least time that the program takes alone: its CPU time divided by the number of its CPUs, less
-// what it did because it was late.
+// leastNs returns the least time that the program takes alone: its CPU time divided by the number of its CPUs, minus
+// the CPU time of the work that it did because it was late.
 func (c *conclusion) leastNs() float64 {
 	return median(c.each(func(r *Run) float64 { return r.surelyNs })).Lo - c.addedNs()
 }
 
-// hold limits an estimate from the chosen runs to what is certain from all runs. Runs that are chosen for their narrow
-// bounds may be those that waited for something, and so lie above the wall time of the others: then all runs count, and
+// hold limits an estimate from the chosen runs to the bounds that all runs give. If the runs that were chosen for their
+// narrow bounds waited for something, the estimate may lie above the wall time of the others. Then all runs count, and
 // the verdict says so.
 func (c *conclusion) hold(e stats.Estimate) stats.Estimate {
 	most := c.mostNs()

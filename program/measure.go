@@ -91,7 +91,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	return results, err
 }
 
-// mostGarbageBytes is the amount of garbage from which on it is collected between runs.
+// mostGarbageBytes is the largest amount of garbage that is not collected between runs.
 const mostGarbageBytes = 32 << 20
 
 // series holds what was measured of one command.
@@ -104,27 +104,27 @@ type series struct {
 	starved *StarvedError
 	spentNs float64
 	done    bool
-	// warm is the number of runs to warm up so far. probes is the number of probes so far: the first runs,
-	// which are traced to learn about memory, threads and waits. probed says that they are complete.
-	// untraceable says that the command fails if it is traced, and otherwise not.
+	// warm is the number of runs to warm up so far. probes is the number of probes so far: the first runs, which are
+	// traced to learn about memory, threads and waits. probed says that no further probe is needed. untraceable says
+	// that the command fails only if it is traced.
 	warm        int
 	probes      int
 	probed      bool
 	untraceable bool
 	peak        int64
-	// yields is the number of times that it gave its CPU away in a run (sched_yield(2)), by the traced runs.
+	// yields is the number of times that the program gave its CPU away in a run (sched_yield(2)), by the traced runs.
 	yields int
-	// timedWaits is the number of times that it asks to wait until some time, and otherWaits that of its
+	// timedWaits is the number of times that the program asks to wait until some time, and otherWaits that of its
 	// blocks for something else, by the probes. someUnnoted says that there may be more.
 	timedWaits, otherWaits int
 	// calls is the number of its system calls in the traced run; 0 if they could not be counted.
 	calls       int64
 	someUnnoted bool
-	// sleeps is the number of times that it gave up its CPU only until a time, or until some time for other
+	// sleeps is the number of times that the program gave up its CPU only until a time, or until some time for other
 	// threads of its process, as far as is known.
 	sleeps int
-	// looksAtClock says that it read a clock amid its work, or may have done so. otherPolicy says that a thread
-	// of it asked for a scheduling policy other than the normal ones, and otherLimit that a thread moved into a
+	// looksAtClock says that the program read a clock amid its work, or may have done so. otherPolicy says that a
+	// thread of it asked for a scheduling policy other than the normal ones, and otherLimit that a thread moved into a
 	// control group with a CPU limit.
 	looksAtClock, otherPolicy, otherLimit bool
 	// noteOpens says that in the last probe some program opened a file that may tell how long this one waited.
@@ -137,15 +137,15 @@ type series struct {
 	busyTold bool
 	// favoured are the runs at favouredNice.
 	favoured []contendedRun
-	// several says that it has more than one thread. sentinels is the number of runs for which it is known how
+	// several says that the program has more than one thread. sentinels is the number of runs for which it is known how
 	// long all of them waited for a CPU after wake-ups: wokenNs at most.
 	several   bool
 	sentinels int
 	wokenNs   float64
 	// closed says that one more run was made after it was done.
 	closed bool
-	// precise says that it is known as precisely as the plan asks. open says that a comparison of it with a
-	// limit needs more runs.
+	// precise says that the time is known as precisely as the plan asks. open says that a comparison of it with a limit
+	// needs more runs.
 	precise, open bool
 	soFar         stats.Estimate
 }
@@ -166,7 +166,7 @@ type measurement struct {
 	snapshot func(pid int) (process.Snapshot, error)
 	// settle collects the garbage of this process, which would otherwise take CPU time during a run; may be nil.
 	settle func()
-	// compete keeps n CPUs busy until stop is called; nil if that is not possible.
+	// compete keeps n of the CPUs busy until stop is called. The field is nil if that is not possible.
 	compete func(cpus []int, n int) (stop func())
 }
 
@@ -218,7 +218,7 @@ func (m *measurement) measure(ctx context.Context) error {
 	return nil
 }
 
-// sentinelEvery is the number of runs of a program with several threads of which one is traced.
+// sentinelEvery is the number of runs from one traced run of a program with several threads to the next.
 const sentinelEvery = 8
 
 // repeat makes one more run of a series.
@@ -308,8 +308,8 @@ func cpusOf(c Command, cpus int) int {
 	return cpus
 }
 
-// callsApart is how many times as long as measured the recorder may hold up the system calls of a run, for calls whose
-// code is not in the caches, and for more calls than in the traced run.
+// callsApart is the factor by which the recorder may delay a run's system calls for longer than was measured: their
+// code may not be in the caches, and there may be more of them than in the traced run.
 const callsApart = 1.5
 
 // take bounds a run by what this run and earlier ones show, and notes what it shows for later runs.

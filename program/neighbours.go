@@ -13,8 +13,9 @@ type neighbours struct{ passedNs, othersNs float64 }
 
 // othersElsewhere returns how many CPUs other than the program's others used on average; NaN if not all of their
 // processes were seen. cpus is the number of CPUs that the program may use. The result rests on the CPU time of others,
-// less what they had of the program's CPU while the program waited, and less what they are known to have used to work
-// for it. If the program is bound to one CPU, it is limited by the CPU time of processes that may use other CPUs.
+// minus the time for which they had the program's CPU while the program waited, and minus the time for which they are
+// known to have worked for it. If the program is bound to one CPU, the result is limited by the CPU time of processes
+// that may use other CPUs.
 func (r *Run) othersElsewhere(cpus int) float64 {
 	if !r.Others.Known || r.Others.PassedNs <= 0 {
 		return math.NaN()

@@ -9,8 +9,8 @@ import (
 	"chronoscope/stats"
 )
 
-// noiseChecks holds looks at what interrupts take of the CPUs. They are made between runs, since this changes from
-// second to second.
+// noiseChecks holds looks at the CPUs, which show how much time interrupts take. They are made between runs, since that
+// time changes from second to second.
 type noiseChecks struct {
 	// watch looks at the caller's CPU for the given time; nil if that is not possible.
 	watch func(context.Context, time.Duration) machine.Noise

@@ -15,7 +15,7 @@ type Plan struct {
 	// of the value.
 	Precision float64
 	// MinRuns is the least number of runs; fewer are made only if they take more than twice MaxTime. MaxRuns is
-	// the largest number. Warmup is the number of runs before, which don't count.
+	// the largest number. Warmup is the number of runs before these, which don't count.
 	MinRuns, MaxRuns, Warmup int
 	// ExactRuns says that the caller asked for exactly MinRuns = MaxRuns runs. Advice to allow more runs then
 	// names that number.

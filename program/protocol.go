@@ -49,9 +49,9 @@ func (c *conclusion) chooseMethod() {
 	}
 }
 
-// boundByOthers widens the bounds of each run to what holds whatever the program waits for: alone it takes no longer
-// than the wall time, and others delayed it by no more than the CPU time that they had. It changes nothing and returns
-// false if that CPU time is not known for nearly all runs, or bounds the time too loosely to be trusted.
+// boundByOthers widens the bounds of each run to limits that hold whatever the program waits for: alone it takes no
+// longer than the wall time, and others delayed it by no more than the CPU time that they had. It changes nothing and
+// returns false if that CPU time is not known for nearly all runs, or bounds the time too loosely to be trusted.
 func (c *conclusion) boundByOthers() bool {
 	unknown := 0
 	var widths []float64
@@ -114,9 +114,9 @@ func (c *conclusion) neverBlocks() bool {
 	return !c.varies
 }
 
-// longNs returns the time from which on interval counting is used. This is the source's limit or, if a validation on
-// this machine found a lower one, the time above which cycle-grade time fails. It is no less than the time from which
-// on interval counting works by that validation.
+// longNs returns the least time for which interval counting is used. This is the source's limit or, if a validation on
+// this machine found a lower one, the time above which cycle-grade time fails. It is no less than the least time for
+// which interval counting works by that validation.
 func (c *conclusion) longNs() float64 {
 	least := float64(longNs)
 	if _, to, ok := c.setting.reaches(CycleTime, c.plan.Precision); ok && to > 0 {

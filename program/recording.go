@@ -31,9 +31,9 @@ const tracepointNs, recordedCold = 1e3, 2
 // include/linux/proc_fs.h). Processes in other namespaces see other numbers than the events hold.
 const firstNamespace = "pid:[4026531836]"
 
-// closedWithin is the time after which a reader of the kernel's buffers notices that it is closed. It reads them only
-// when they are half full, since reading takes CPU time beside the program. mostWakeupEvents is the largest number of
-// events of a run that is kept, at some 64 bytes each.
+// closedWithin is the longest time until the goroutine that reads the kernel's buffers notices that the recorder was
+// closed. It reads the buffers only when one of them is half full, since reading takes CPU time beside the program.
+// mostWakeupEvents is how many events of one run are kept at most, at some 64 bytes each.
 const (
 	closedWithin     = 100 * time.Millisecond
 	mostWakeupEvents = 1 << 21

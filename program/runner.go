@@ -20,7 +20,7 @@ type runner struct {
 	launcher *process.Launcher
 	throttle *machine.Throttling
 	others   *machine.ContentionWatch
-	// processes tells what other processes use; nil if that can't be known. It is asked before and after a
+	// processes tells how much CPU time other processes use; nil if that can't be known. It is asked before and after a
 	// run if the command's previous run was long enough.
 	processes *process.Others
 	// recorder records tracepoints; nil until it is needed.
@@ -41,8 +41,8 @@ type runner struct {
 // kernel, which takes long compared with a short program.
 const lookEvery = 20 * time.Millisecond
 
-// worthWatchingNs is the least length of a run before and after which other processes are looked at, which takes 0.1 ms,
-// and whether something shares the cores, which takes 0.6 ms.
+// worthWatchingNs is a length in nanoseconds. If the previous run took longer, other processes are looked at before and
+// after the next one, which takes 0.1 ms, and the cores are probed for sharing, which takes 0.6 ms.
 const worthWatchingNs = 1e6
 
 // rateEvery is the time after which the core's rate is measured again.

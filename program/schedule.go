@@ -48,7 +48,7 @@ type line struct {
 	exitNs float64
 	// blockedNs is the total time for which it was blocked after the program's exec.
 	blockedNs float64
-	// wake is the time for which it waited for a CPU after wake-ups, from its exec to its exit.
+	// wake is the time for which the thread waited for a CPU after wake-ups, from its exec to its exit.
 	wake wait
 	// allWoken says that the end of each of its blocks is known. latencyNs is the time that idle CPUs then
 	// took to run it.
@@ -79,9 +79,10 @@ func (w wait) ns() float64 {
 
 func (w wait) plus(v wait) wait { return wait{w.lowNs + v.lowNs, w.highNs + v.highNs} }
 
-// accounts bounds l.wake by the thread's run-queue wait, as the kernel counted it. The part that the switches don't
-// show was after blocks, of which some may have been before the exec, or between the event of the thread's exit and its
-// end. Of the last thread to exit it is known how late that end was seen, which bounds its waits there from below.
+// accounts bounds l.wake by the thread's run-queue wait, as the kernel counted it. The waits that the noted switches
+// don't show came after blocks. Some of them don't belong to l.wake: those after blocks before the exec, and those
+// between the event of the thread's exit and its end. Of the last thread to exit it is known how late its end was seen,
+// which bounds its waits after the event of its exit from below.
 func (l *line) accounts(t process.Thread, lastToExit bool) {
 	l.blockedNs = l.during(blocked, 0, math.Inf(1))
 	if l.allWoken {
@@ -125,7 +126,7 @@ type schedule struct {
 	timedCalls, timesPassed int
 }
 
-// life is a thread and the time from which on it had its number.
+// life is a thread, and the time at which it got its number.
 type life struct {
 	*line
 	fromNs float64

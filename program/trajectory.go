@@ -50,11 +50,11 @@ type trajectory struct {
 	// handed is the number of blocks that other threads of the program ended, other than by exiting, and that
 	// raise the earliest end. If threads compete for a lock, they may get it in another order alone.
 	handed int
-	// awaitedOthersNs is the time for which threads waited for known threads of other programs of which it is not
-	// known when they began to work for the program. Those may have worked for others, or for themselves, without a CPU.
+	// awaitedOthersNs is the time for which threads waited for known threads of other programs that began to work for the
+	// program at an unknown time. Until then those may have slept, or worked for others.
 	awaitedOthersNs float64
-	// polledNs is the most time by which threads of other programs that may work for the program were delayed until the
-	// program's last wait that no thread ended. A program may sleep until it finds that another has done its work.
+	// polledNs bounds the delay of threads of other programs that may work for the program, up to the program's last
+	// wait that no thread ended. A program may sleep until it finds that another has done its work.
 	polledNs float64
 	// serversKeptNs is the time for which other programs were kept from CPUs while they worked for this one.
 	serversKeptNs float64

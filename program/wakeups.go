@@ -34,7 +34,7 @@ type wakeupEvents struct {
 	kernel  map[int32]bool
 	// eachNs is the most time that the kernel took to record one event.
 	eachNs float64
-	// callNs is the time by which each system call took longer, most of which leave no event.
+	// callNs is the time by which recording lengthened each system call. Most system calls leave no event.
 	callNs float64
 }
 
@@ -162,8 +162,8 @@ func (w *wakeups) leftIdle(id int32, cpu int, from, to float64) float64 {
 	return from
 }
 
-// findPassed counts the calls that wait until some time, and those in which the thread did not give up its CPU since
-// that time had passed, or may have.
+// findPassed counts the calls that wait until some time, and those calls in which the thread did not give up its CPU,
+// since the time had passed or may have passed.
 func (w *wakeups) findPassed(e wakeupEvents) {
 	began := map[int32]float64{}
 	for _, x := range e.events {
@@ -327,8 +327,8 @@ func (w *wakeups) attach(l *line) (latencies []float64) {
 	return latencies
 }
 
-// wakeupOf returns how a block ended, and for how long other threads then had the CPU that the thread got; false if
-// that is not certain.
+// wakeupOf returns how a block ended, and the time for which other threads then had the CPU that the thread got; false
+// if that is not certain.
 func (w *wakeups) wakeupOf(l *line, x span) (k *wakeup, queuedNs float64, ok bool) {
 	noted, ok := w.wakingWithin(int32(l.id), x.from, x.to)
 	if !ok {

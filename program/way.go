@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// way follows all threads through a run, in order of time. It computes how far each would have come alone: the length
-// of the longest path to that point, through the work of threads and through what they wait for from one another.
+// way follows all threads through a run, in order of time. It computes when each thread would have come to the same
+// point alone: the length of the longest path to that point, through the work of threads and their waits for one
+// another.
 type way struct {
 	*trajectory
 	schedule   *schedule
@@ -167,8 +168,9 @@ func (w *way) spun() {
 	w.spinning = w.spinning[:0]
 }
 
-// own returns the time for which the program's own threads had the CPU that a thread was kept from. Whether the thread
-// would have got another CPU alone is not known, since it may be bound to this one.
+// own returns the time for which a thread was kept from a CPU while the program's own threads had that CPU, or while
+// more of them could run than the program has CPUs; 0 if alone no thread would wait for another (enoughCPUs). Whether
+// the thread would have got another CPU on a machine of its own is not known, since it may be bound to this one.
 func (w *way) own(c change, p *position) float64 {
 	if w.enoughCPUs {
 		return 0
@@ -204,9 +206,9 @@ func (w *way) begin(c change) {
 	}
 }
 
-// freshNs is the running time up to which a thread has hardly any data in the caches that a preemption can displace.
-// Mostly such a thread lost its CPU to the one that waited for its exec, and not to a timer: when the exec is
-// complete, 40 to 45 µs after its record on a KVM guest (Intel Xeon, Linux 6.18).
+// freshNs is a running time. A thread that ran for less has hardly any data in the caches that a preemption can
+// displace. Mostly such a thread did not lose its CPU to a timer, but to the thread that waited for its exec: when the
+// exec is complete, 40 to 45 µs after its record on a KVM guest (Intel Xeon, Linux 6.18).
 const freshNs = 60e3
 
 // start creates the position of a thread from that of the thread that started it.

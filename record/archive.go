@@ -193,7 +193,7 @@ func nameOf(host string) string {
 	return host[:min(len(host), 40)]
 }
 
-// left is the age from which on an unfinished file certainly has no writer any more.
+// left is the least age at which an unfinished file certainly has no writer any more.
 const left = 24 * time.Hour
 
 // sweep removes unfinished files whose writers were killed.

@@ -222,7 +222,7 @@ type dataCell struct {
 	Column string // the name of its column
 }
 
-// longText is the length, in letters, from which on a text counts as prose rather than a name.
+// longText is the least length, in letters, at which a text counts as prose rather than a name.
 const longText = 30
 
 func newDataTable(t *view.Table) *dataTable {

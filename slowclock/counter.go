@@ -43,10 +43,10 @@ type counting struct {
 // round is a stretch of trials of the event, and a stretch of empty trials.
 type round struct{ trials, empty stretch }
 
-// stretch is a series of trials. trials is their number, within the sum of the counts in them, and
-// fine the sum of their durations by the finer clock. counts and ticks say how far the counter and
-// the clock went from the edge before the first trial to an edge after the last. still is the
-// number of trials during which the counter stood still.
+// stretch is a series of trials. trials is their number, and still the number of those during which
+// the counter stood still. within is the sum of the counts in the trials, and fine the sum of their
+// durations by the finer clock. counts and ticks say how far the counter and the clock went from
+// the edge before the first trial to an edge after the last.
 type stretch struct {
 	trials, still, within, fine int64
 	counts                      float64
@@ -196,7 +196,7 @@ func (c *counting) stretch(ctx context.Context, event func(), ticks int64) (s st
 // the counter stands still.
 type approach struct {
 	ticks, trials int64 // at the last tick of the clock
-	// After mostTicks ticks the stretch ends at any place of the tick.
+	// From mostTicks ticks on, look returns true at any place of a tick.
 	mostTicks int64
 }
 

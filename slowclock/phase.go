@@ -68,10 +68,11 @@ func (p pauseCounts) with(pauseTicks float64, seen int64) pauseCounts {
 	return p
 }
 
-// waits reports whether events wait for an edge of the clock, so that pauses begin right after one.
-// Such a pause sees no edge unless other programs take the CPU. A pause of u ticks that begins
-// anywhere in the tick sees no edge with a probability of at most 1-u: three of four short pauses,
-// and few long ones. possibly is also true if the pauses don't decide the question.
+// waits reports whether events surely, or possibly, wait for an edge of the clock. If they wait, pauses
+// begin right after an edge, and see no other edge unless other programs take the CPU. If they don't,
+// pauses begin anywhere in the tick. A pause of u ticks then sees no edge with a probability of at most
+// 1-u: three of four short pauses, and few long ones. possibly is also true if the pauses don't decide
+// the question.
 func (p pauseCounts) waits() (surely, possibly bool) {
 	const (
 		evenly     = (1 - longPause) * (1 - longPause) / (1 - (1-shortPause)*(1-shortPause))

@@ -138,8 +138,8 @@ const (
 	simulated, mostSimulated = 200, 60
 )
 
-// Reach returns the reach of sequences of up to most samples whose result may be wrong with the
-// probability chance.
+// Reach returns the reach of sequences of up to most samples. The result of a sequence may be wrong with
+// the probability chance.
 func (l Looks) Reach(chance float64, most int) (reach Reach) {
 	rng := rand.New(rand.NewPCG(1, 0x100c))
 	for j := 0; l.at(j) <= most; j++ {

@@ -73,8 +73,9 @@ func place(values []float64, ranks []int) {
 	placeFrom(values, 0, 2*bits.Len(uint(len(values))), ranks)
 }
 
-// placeFrom does the same with the values whose first has the rank first, and sorts them after the
-// given number of partitions, so that no order of the values makes it slow.
+// placeFrom does what place does, for values that are a part of all: values[0] has the rank first. Once it has
+// divided the values as often as partitions says, it sorts what is left, so that no order of the values makes
+// it slow.
 func placeFrom(values []float64, first, partitions int, ranks []int) {
 	wanted := func(rank int) bool { return rank >= first && rank < first+len(values) }
 	if !slices.ContainsFunc(ranks, wanted) {

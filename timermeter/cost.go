@@ -75,7 +75,7 @@ type meter struct {
 	chunk   func(m meter) chunk
 }
 
-// Reference is the clock that times calls of others.
+// Reference is the clock by which the calls of another clock are timed.
 type Reference struct {
 	UnitNs     float64
 	AccuracyNs float64

@@ -180,7 +180,7 @@ func (a *remoteTimer) candidate(s Surroundings, reference *remoteTimer, r Refere
 // different amounts of work between readings, and these show the lattice of a fine clock.
 const readingsAtOnce = 16
 
-// subject returns the timer as a subject without anything that times its calls.
+// subject returns the timer as a Subject without Calls and Frames, since nothing times its calls.
 func (a *remoteTimer) subject() Subject {
 	return Subject{
 		UnitNs: a.TickNs, Chain: a.chain,

@@ -26,7 +26,7 @@ type LeastDisturbed struct {
 }
 
 const (
-	// fewestRounds is the least number of rounds from which the least disturbed can be told.
+	// fewestRounds is the least number of rounds that have a LeastDisturbed.
 	fewestRounds = 10
 	// agreeing is how many rounds have to be near one another for a narrow interval.
 	agreeing  = 3

@@ -9,13 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// costCalls is the number of calls of which the mean is taken, and costTries the number of means of which the least
-// counts. All calls together take about 1 ms.
+// costCalls is the number of calls in a mean, and costTries the number of means; the least mean counts. All calls
+// together take about 1 ms.
 const costCalls, costTries = 500, 5
 
-// CostNs returns the time in nanoseconds that the kernel takes to record an event if all that it needs is in the
-// caches: the time by which a system call that does nothing takes longer while it is recorded. The error is an
-// [*Unavailable].
+// CostNs returns the nanoseconds that the kernel takes to record an event if the caches hold the code and data
+// for it: by how much recording lengthens a system call that does nothing. The error is an [*Unavailable].
 func CostNs() (float64, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -36,7 +35,7 @@ func CostNs() (float64, error) {
 	return recorded - before, nil
 }
 
-// CallsEvent returns the kernel's number of the tracepoint at the begin of each system call. The error is an
+// CallsEvent returns the kernel's number of the tracepoint at the beginning of each system call. The error is an
 // [*Unavailable].
 func CallsEvent() (uint64, error) {
 	d, err := describe([]source{{path: "raw_syscalls/sys_enter"}})

@@ -30,9 +30,8 @@ type Recorder struct {
 
 // mostPages and fewestPages bound the size of a CPU's buffer, in pages. The kernel limits the
 // memory that users other than root may lock (perf_event_mlock_kb), so Open also tries smaller
-// buffers. With builds and servers running, there were 100,000 events of 100 bytes each per
-// second and CPU. 16 MB hold more than a second of them, for the time that the reader has to wait
-// for a CPU.
+// buffers. With builds and servers running, there were 100,000 events of 100 bytes each per second
+// and CPU. 16 MB hold more than a second of them, so that the reader may wait that long for a CPU.
 const mostPages, fewestPages = 4096, 16
 
 // allPages is the largest number of pages of all buffers together.

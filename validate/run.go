@@ -42,8 +42,8 @@ type WorkFit struct {
 	Fit
 }
 
-// CellSamples are the first samples of a cell, for figures: the times of the same work by the
-// counter and by the kernel's accounts.
+// CellSamples are the first samples of a cell (one work of one duration, in one regime), kept for charts: the times
+// of the same work by the counter and by the kernel's accounts.
 type CellSamples struct {
 	Work Work `json:"work"`
 	Regime
@@ -54,7 +54,7 @@ type CellSamples struct {
 	GetrusageNs []stats.Float  `json:"getrusage_ns"`
 }
 
-// mostShown is the number of samples of a cell that are kept for figures.
+// mostShown is the largest number of samples of a cell that are kept for charts.
 const mostShown = 20
 
 // shown returns the first samples of a stream.
@@ -212,8 +212,8 @@ func (v *validation) caveat(format string, args ...any) {
 	v.report.LeftOut = append(v.report.LeftOut, fmt.Sprintf(format, args...))
 }
 
-// stale is the age from which on a finished cell is measured again, since the other programs on the
-// machine change within minutes. It is twice the time of the default plan.
+// stale is the age at which a finished cell is measured again, since the other programs on the machine change
+// within minutes. It is twice the time of the default plan.
 const stale = 15 * time.Minute
 
 // fresh reports whether a measurement taken at this time still counts. It does not if the time is in the future, as

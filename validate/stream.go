@@ -55,7 +55,8 @@ type Sample struct {
 	LostNs stats.Float `json:"lost_ns"`
 	// Around are the gaps just before and just after the work; nil for work that is not traced.
 	Around *Losses `json:"around,omitempty"`
-	// BeforeNs and AfterNs are the times of a round just before and just after the work.
+	// BeforeNs and AfterNs are the time of one round of the work's loop, as batches of rounds showed
+	// just before and just after the work (their median).
 	BeforeNs float64 `json:"before_ns"`
 	AfterNs  float64 `json:"after_ns"`
 	// LongTurn says that the thread had asked for long time slices, which the source's schemes

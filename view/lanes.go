@@ -128,9 +128,10 @@ func lanesOf(t activity.Analysis, most int) *Lanes {
 	return l
 }
 
-// timerTicks returns the times of the kernel's timer interrupts, each relative to the previous one:
-// those that began a gap, at its start, and those that fell into one (Bryant 2003, Figures 9.4 and
-// 9.6). A tooth of the comb without a gap is left out.
+// timerTicks returns when the kernel's timer interrupts came, in nanoseconds, each relative to the
+// previous one and the first to the start of the trace (Bryant 2003, Figures 9.4 and 9.6). An
+// interrupt that began a gap counts at the start of the gap. One that fell into a gap counts at the
+// time that the comb's period gives. A multiple of the period at which there is no gap is left out.
 func timerTicks(t activity.Analysis, gaps []activity.TimedPeriod) (ticks []int64) {
 	i := slices.IndexFunc(t.Combs, func(c activity.Comb) bool { return c.Source == activity.TimerTick })
 	if i < 0 {

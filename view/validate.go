@@ -361,8 +361,8 @@ func ownDoubts(cells []validate.Outcome) Section {
 	return Section{In: InText, Lines: reasons.lines(-1, len(cells))}
 }
 
-// compensation shows how much of the error of the source's K-best the compensation for timer
-// interrupts removes, next to the losses that a trace of the same run saw.
+// compensation shows the error of Bryant's K-best, and how much the compensation for timer
+// interrupts takes off, next to the time that a trace of the same run saw lost.
 func compensation(rows []validate.Compensation) Section {
 	t := table(words("compensation, alone"), numbers("error", "seen to go", "taken off", "of what was seen", "residual", validate.OwnKBest+"'s"))
 	for _, c := range rows {

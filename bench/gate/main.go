@@ -27,7 +27,7 @@ import (
 	"chronoscope/stats"
 )
 
-// experiment is what is simulated.
+// experiment describes the suites to simulate.
 type experiment struct {
 	suites, benchmarks int
 	planted, limit     float64

@@ -142,7 +142,8 @@ type answer struct {
 	lo, hi   float64
 	interval bool
 	verdict  stats.Verdict
-	// cycles is the same in cycles of the core, which hold at any rate of it; nil if the peer gives none.
+	// cycles is the answer in cycles of the core, which does not depend on the core's rate; nil if the peer
+	// gives none.
 	cycles *answer
 	// wall is what Bryant's scheme says about the same samples, by the wall clock.
 	wall *answer

@@ -145,7 +145,7 @@ type counts struct {
 	Calls, Ns int64
 }
 
-// merged adds what the file holds, and writes the sum to it.
+// merged adds the counts in the file to c, writes the sums to the file, and returns them.
 func merged(file string, c counts) (counts, error) {
 	text, err := os.ReadFile(file)
 	if err == nil {

@@ -11,15 +11,15 @@ import (
 	"chronoscope/stats"
 )
 
-// truth is what a program takes alone: the time from exec to exit of its runs, by the kernel's events, less
-// what interrupts and a hypervisor took of its time on the CPU.
+// truth is the time that a program takes alone: from exec to exit of its runs, by the kernel's events, minus
+// the part of its time on the CPU that interrupts and a hypervisor took.
 type truth struct {
 	cpu   int
 	watch func(context.Context, time.Duration) machine.Noise
 
 	// lows and highs bound the times of the runs, without stolen time. cpus has their CPU times.
 	lows, highs, cpus []float64
-	// lostNs is what interrupts took of the CPU in the watchedNs for which it was watched.
+	// lostNs is the time that interrupts took while the CPU was watched, for watchedNs in all.
 	lostNs, watchedNs float64
 	watchedAt         time.Time
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// seen is what the samples of all lives show.
+// seen sums up the samples of all lives. A life lasts from one start of serve until it is killed.
 type seen struct {
 	scrapes, lives, series int
 	oldestTurn             float64            // the longest time between a turn and a scrape, in seconds

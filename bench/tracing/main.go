@@ -148,7 +148,8 @@ func (e *experiment) tracepoints(ctx context.Context, name string, open func() (
 	})
 }
 
-// policy makes what the caller starts run before all others, or as others do (sched(7)).
+// policy sets the scheduling policy and priority of the processes that the caller starts, so that they run
+// before all others, or as others do (sched(7)).
 func policy(number, priority uint32) error {
 	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: number, Priority: priority}, 0)
 }

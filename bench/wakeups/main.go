@@ -200,7 +200,7 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 	return nil
 }
 
-// short returns the begin of the reasons.
+// short returns the beginning of the reasons.
 func short(reasons []string) string {
 	text := strings.Join(reasons, "; ")
 	return text[:min(len(text), 80)]
@@ -228,8 +228,8 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 	return errors.Join(err, rivals.Resume())
 }
 
-// before makes a process run before all others of the machine, so that no other program runs either, or as
-// others do (sched(7)).
+// before makes a process run before all others of the machine if all is set, so that no other program
+// runs either. Otherwise the process gets the usual policy again (sched(7)).
 func (e *experiment) before(process int, all bool) error {
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr}
 	if all {

@@ -80,8 +80,8 @@ type Granularity struct {
 	Groups    int     `json:"groups"`
 }
 
-// Granularities returns the six granularities of Table 4 of Lambert 2008, in its order: the statistics
-// of the instructions' own times.
+// Granularities returns the six granularities of Table 4 of Lambert 2008, in its order. Each is a
+// statistic of the instructions' own times.
 func (t Tree) Granularities() []Granularity {
 	s := Summarize(t.Timings)
 	rows := []Granularity{

@@ -38,8 +38,8 @@ type boundCrew struct {
 	losses []string
 }
 
-// worker is a thread on a CPU. idle holds a token while the worker has nothing to do; whoever
-// takes the token may send it one job.
+// worker is a thread on a CPU. idle holds a token while the worker has nothing to do; the caller
+// that takes the token may send one job.
 type worker struct {
 	cpu  int
 	jobs chan func()

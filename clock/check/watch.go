@@ -14,7 +14,7 @@ const (
 	// wanderLimit is the relative amount by which the rate of a free oscillator may change
 	// during a watch.
 	wanderLimit = 10e-6
-	// sameRate is the same limit for two clocks that the kernel derives from one another.
+	// sameRate is the limit for two clocks that the kernel derives from one another.
 	sameRate = 1e-6
 )
 

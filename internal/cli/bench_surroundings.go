@@ -70,8 +70,9 @@ func (h *surroundings) coreHz() stats.Estimate {
 	return hz
 }
 
-// slowed returns a probe that tells whether something shares the cores of the CPUs: the largest share by which
-// independent instructions take longer on one of them. It returns nil if there is no probe.
+// slowed returns a function that probes each of the CPUs. The function returns by what share independent
+// instructions take longer there than on a core that nothing shares: the largest share of any CPU, NaN if
+// unknown. slowed returns nil if there is no probe.
 func (h *surroundings) slowed() func() float64 {
 	if h.counter.Clock == nil || len(h.cpus) == 0 {
 		return nil

@@ -20,7 +20,7 @@ import (
 // cardFlags are the flags of the command without a subcommand.
 type cardFlags struct{ all bool }
 
-// measure makes the report card: as text only its answers, unless --all is given.
+// measure makes the report card. Text shows only its answers, unless --all is given.
 func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
 	c.header.Machine.WatchRunning(os.DirFS("/"), watchFor(c.effort), func(d time.Duration) time.Duration { return wait(ctx, d) })
 	local, err := c.rank(ctx, c.effort, timermeter.Request{})

@@ -36,7 +36,7 @@ func newMark() string {
 	return fmt.Sprintf("%s%d_%d_%d=1", markPrefix, os.Getpid(), time.Now().UnixNano(), marks.Add(1))
 }
 
-// markOf returns the variable that the program was given last.
+// markOf returns the variable with which Own last marked the program; empty if there is none.
 func markOf(c *exec.Cmd) string {
 	for _, variable := range slices.Backward(c.Env) {
 		if strings.HasPrefix(variable, markPrefix) {

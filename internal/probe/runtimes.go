@@ -27,7 +27,7 @@ var files embed.FS
 type Kit struct {
 	// Runtime is the family to which its runtime belongs, one of [Runtimes].
 	Runtime string
-	// Name is the name of the runtime that it reports.
+	// Name is the name of the runtime that the probe reports.
 	Name string
 	// Programs can run it, or compile it; the first one that is installed is used.
 	Programs []string

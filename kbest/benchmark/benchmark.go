@@ -10,8 +10,8 @@ import (
 	"chronoscope/stats"
 )
 
-// The extra metrics. A unit must not contain characters that tools take for separators, so that the half-width
-// of the 95 % interval is a metric of its own.
+// The extra metrics. The half-width of the 95 % interval is a metric of its own: it can't stand in the unit of
+// the value, since a unit must not contain characters that tools take for separators.
 const (
 	NsUnit        = "kbest-ns/op"
 	HalfWidthUnit = "kbest-hw-ns/op"

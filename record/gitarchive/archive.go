@@ -69,7 +69,7 @@ func (a Archive) IndexFile() string {
 	return filepath.Join(folder, "chronoscope-history-"+strings.ReplaceAll(a.Branch, "/", "-"))
 }
 
-// tries is how often a change of the branch is repeated because another writer was faster.
+// tries is how often a change of the branch is tried; it fails if another writer was faster.
 const tries = 60
 
 // Keep adds a record to the branch. If it returns no error, the record is in the repository, on the

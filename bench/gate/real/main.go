@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// experiment is what the flags ask for.
+// experiment holds the values of the flags.
 type experiment struct {
 	gate
 	gates  int // with each load
@@ -108,7 +108,7 @@ func (e experiment) kind() string {
 	return "equal"
 }
 
-// one runs one gate, with another change each time.
+// one runs one gate, on a change of its own.
 func (e experiment) one(ctx context.Context, c checkout, o outcome) (outcome, error) {
 	if err := c.reset(ctx); err != nil {
 		return o, err
