@@ -25,7 +25,10 @@ func TestRefill(t *testing.T) {
 		r := newRefill(clock.Rated{Clock: clock.New(clock.Clock{}, read), TickNs: stats.Estimate{Value: 1}})
 		r.measure()
 		r.measure()
-		n := machine.Noise{RefillNs: r.ns()}
+		n := machine.Noise{RefillNs: r.ns(), Refills: 5}
+		if few := (machine.Noise{RefillNs: r.ns(), Refills: len(r.tookNs)}); few.MostColdNs(2*machine.RefilledBytes) != machine.ColdNs {
+			t.Errorf("two preemptions tell: %+v", few)
+		}
 		if n.RefillNs != c.want || n.MostColdNs(2*machine.RefilledBytes) != c.coldOfTwiceNs || n.MostColdNs(0) > c.coldOfTwiceNs {
 			t.Errorf("after %g ns: %g and %g ns, want %g and %g", c.afterNs, n.RefillNs, n.MostColdNs(2*machine.RefilledBytes), c.want, c.coldOfTwiceNs)
 		}

@@ -15,6 +15,8 @@ const (
 	stretchLength = 500 * time.Microsecond
 	// gapNs is the least step between two readings that counts as a gap.
 	gapNs = 200
+	// sweepNs is the least time for which another thread has to have a CPU to displace much of what its caches hold.
+	sweepNs = 100e3
 	// mostSwitchNs is the longest time that a preemption takes in addition to the wait. Longer
 	// times are caused by a hypervisor.
 	mostSwitchNs = 1e6
@@ -54,7 +56,7 @@ func Watch(ctx context.Context, c clock.Rated, span time.Duration) machine.Noise
 		}
 	}
 	noise := seen.noise()
-	noise.RefillNs = caches.ns()
+	noise.RefillNs, noise.Refills = caches.ns(), len(caches.tookNs)
 	return noise
 }
 
@@ -96,7 +98,7 @@ func (w *watched) take(s stretch) {
 	for _, ns := range s.gapsNs {
 		now.lostNs, now.worstNs = now.lostNs+ns, math.Max(now.worstNs, ns)
 	}
-	w.preempted = s.use.InvoluntarySwitches > 0
+	w.preempted = s.use.InvoluntarySwitches > 0 && s.use.WaitNs >= sweepNs
 	others := s.use.VoluntarySwitches + s.use.MinorFaults
 	if s.use.WaitNs == 0 && s.use.InvoluntarySwitches+others == 0 {
 		w.sum, w.last = w.sum.plus(w.last), now

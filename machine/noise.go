@@ -34,11 +34,16 @@ type Noise struct {
 	// RefillNs is the time that it takes to get RefilledBytes of data back into the caches after a preemption, beyond
 	// what programs cause that leave the caches as they are. It is NaN if there was no preemption.
 	RefillNs float64
+	// Refills is the number of preemptions of which RefillNs is the median.
+	Refills int
 }
+
+// fewestRefills is the number of preemptions from which on their median tells what neighbours do.
+const fewestRefills = 5
 
 // MostColdNs returns the longest time for which a thread that uses that many bytes refills its caches after a preemption.
 func (n Noise) MostColdNs(bytes float64) float64 {
-	if !(n.RefillNs > 0) {
+	if !(n.RefillNs > 0) || n.Refills < fewestRefills {
 		return ColdNs
 	}
 	return ColdNs + n.RefillNs*max(1, bytes/RefilledBytes)

@@ -146,8 +146,7 @@ type Run struct {
 	// is true if it was a file that tells how long some process waits for a CPU; with NoteOpens, only if the
 	// program opened too many files to look at all.
 	FilesToldPossibly, WaitingToldPossibly bool
-	// BusyTold is true if the program opened a file that tells how busy the machine is (/proc/loadavg, /proc/stat,
-	// /proc/N/stat), in a run that was traced with NoteOpens.
+	// BusyTold is true if the program opened a file that tells how busy the machine is (/proc/loadavg, /proc/N/stat), in a run that was traced with NoteOpens.
 	BusyTold bool
 	// OtherPolicy is true if a thread asked for a scheduling policy other than the normal ones (sched(7):
 	// SCHED_OTHER, SCHED_BATCH and SCHED_IDLE), as far as that was seen. In a run that was traced with

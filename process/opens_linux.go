@@ -40,7 +40,9 @@ func tellsOf(file string) fileTells {
 		return nothing
 	}
 	switch inRoot := dir == "/proc/"; {
-	case inRoot && (name == "loadavg" || name == "stat"): // with procs_running
+	case inRoot && name == "stat": // with procs_running; the C library reads it to count the CPUs, as for Java
+		return waiting
+	case inRoot && name == "loadavg":
 		return busy
 	case name == "stat" && strings.Trim(path.Base(dir), "0123456789") == "": // whether another process runs
 		return busy

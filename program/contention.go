@@ -54,12 +54,15 @@ func (c *conclusion) judgeOutside() {
 // slice, so that its work varies as much as its waits.
 const worksAlike = 0.5
 
+// mattersAtServer is the share of the time for which a server has to be kept from a CPU to matter.
+const mattersAtServer = 0.01
+
 // judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
 // they did as much work however long that was: one that works until some time takes as long alone.
 func (c *conclusion) judgeServers() {
 	kept := c.each(func(r *Run) float64 { return r.traced.serversKeptNs })
 	worked := c.each(func(r *Run) float64 { return r.traced.workedForNs })
-	if typical := stats.Median(kept); c.matters(typical) {
+	if typical := stats.Median(kept); typical > math.Max(mattersAtServer*c.Estimate.Value, c.Estimate.HalfWidth()) {
 		line, err := stats.TheilSen(kept, worked)
 		if err != nil || !(line.Slope.Lo > -worksAlike) || spread(worked) > worksAlike*spread(kept) {
 			c.Lower(stats.Suspect, "a server that worked for it was kept from a CPU for %s in each run, and may work until some time, so that it does less then: %s tells", stats.Duration(typical, 3), c.remedy())

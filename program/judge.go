@@ -173,7 +173,7 @@ func (c *conclusion) judgeWaits() {
 		c.Lower(stats.Suspect, "other programs took the CPU %.3g times a run from a thread or process for which others of it waited: if that one waits for those by spinning, it spins longer alone: %s tells", n, c.remedy())
 	}
 	if c.series.busyTold {
-		c.Lower(stats.Suspect, "it reads a file that tells how busy the machine is, such as /proc/loadavg or /proc/stat: threads of this command are in that, too")
+		c.Lower(stats.Suspect, "it reads a file that tells how busy the machine is, such as /proc/loadavg: threads of this command are in that, too")
 	}
 	switch {
 	case !c.mostlyWaited():

@@ -85,8 +85,8 @@ func (w *noiseChecks) joined() (all machine.Noise, shareError float64) {
 		if n.SwitchNs > 0 {
 			switches = append(switches, n.SwitchNs)
 		}
-		if n.RefillNs > all.RefillNs { // a neighbour may have come since the looks before
-			all.RefillNs = n.RefillNs
+		if n.MostColdNs(0) > all.MostColdNs(0) { // a neighbour may have come since the looks before
+			all.RefillNs, all.Refills = n.RefillNs, n.Refills
 		}
 	}
 	all.SliceNs, all.SwitchNs = math.NaN(), stats.Median(switches)
