@@ -30,12 +30,17 @@ func TestServerOfAnotherClient(t *testing.T) {
 		events    told
 		strangers float64 // ms for which the client waited for what may not be its own
 	}{
-		"it sleeps for the client":                  {end(sleeps(asks(begin), 1.1, 8.9)), 0},
-		"it answers another that ran on its own":    {end(sleeps(asks(begin.switched(0, 1, 0, 60, 0).switched(0.5, 1, 60, 0, tracepoint.Sleeping)).wakes(1.1, 1, 50, 60), 1.1, 8.9)), 8},
-		"it calls another that nobody else woke":    {end(sleeps(asks(begin).wakes(1.1, 1, 50, 60), 1.1, 8.9)), 0},
-		"it calls one that was waiting, twice":      {end(sleeps(asks(begin).wakes(1.05, 1, 50, 60).wakes(1.1, 1, 50, 60), 1.1, 8.9)), 0},
-		"it calls a thread of the kernel":           {end(sleeps(asks(begin.switched(0, 1, 0, 90, 0).switched(0.5, 1, 90, 0, tracepoint.Sleeping)).wakes(1.1, 1, 50, 90), 1.1, 8.9)), 0},
-		"it slept for another as the client asked":  {end(sleeps(sleeps(asksLate(begin.switched(0, 1, 0, 50, 0)), 1.1, 4).wakes(4.1, 1, 50, 60), 4.2, 8.9)), 8},
+		"it sleeps for the client":                 {end(sleeps(asks(begin), 1.1, 8.9)), 0},
+		"it answers another that ran on its own":   {end(sleeps(asks(begin.switched(0, 1, 0, 60, 0).switched(0.5, 1, 60, 0, tracepoint.Sleeping)).wakes(1.1, 1, 50, 60), 1.1, 8.9)), 8},
+		"it calls another that nobody else woke":   {end(sleeps(asks(begin).wakes(1.1, 1, 50, 60), 1.1, 8.9)), 0},
+		"it calls one that was waiting, twice":     {end(sleeps(asks(begin).wakes(1.05, 1, 50, 60).wakes(1.1, 1, 50, 60), 1.1, 8.9)), 0},
+		"it calls a thread of the kernel":          {end(sleeps(asks(begin.switched(0, 1, 0, 90, 0).switched(0.5, 1, 90, 0, tracepoint.Sleeping)).wakes(1.1, 1, 50, 90), 1.1, 8.9)), 0},
+		"it slept for another as the client asked": {end(sleeps(sleeps(asksLate(begin.switched(0, 1, 0, 50, 0)), 1.1, 4).wakes(4.1, 1, 50, 60), 4.2, 8.9)), 8},
+		"a thread answers that it starts for the client": {end(begin.wakes(1, 0, 1, 51).switched(1, 0, 1, 0, tracepoint.Sleeping).switched(1, 1, 0, 51, 0).
+			event(1.2, 1, tracepoint.Started, 51, 50, 0).switched(1.3, 1, 51, 50, tracepoint.Sleeping)), 0},
+		"its CPU tells nothing of its idle thread": {begin.switched(-0.5, 1, 70, 0, tracepoint.Sleeping).wakes(1, 0, 1, 50).switched(1, 0, 1, 0, tracepoint.Sleeping).
+			switched(1.1, 1, 50, 0, tracepoint.Sleeping).wakes(9, 1, 50, 1).switched(9, 0, 0, 1, 0).
+			switched(9.1, 1, 50, 0, tracepoint.Sleeping).switched(10.1, 0, 1, 0, tracepoint.Ended), 0},
 		"the client gets the lock that another had": {end(asksLate(begin.switched(0, 1, 0, 50, 0))), 8},
 	} {
 		got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{events: c.events, kernel: map[int32]bool{90: true}})

@@ -128,6 +128,8 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 			k := waking{at, x.Other, wakers.Of(x)}
 			all = append(all, k)
 			w.wakings[x.Other] = append(w.wakings[x.Other], k)
+		case tracepoint.Started: // who starts a thread lets it run
+			all = append(all, waking{at, x.Other, tracepoint.Waker{Source: tracepoint.ByThread, Thread: x.Thread}})
 		case tracepoint.Switched:
 			turns := w.turns[x.CPU]
 			switch n := len(turns); {
@@ -230,6 +232,12 @@ func (w *wakeups) followForeign(e wakeupEvents) {
 		open[l] = span{state: in, from: at, cpu: int(x.CPU)}
 	}
 	for _, x := range e.events {
+		if x.Kind == tracepoint.Started {
+			if l := w.foreign[x.Other]; l != nil {
+				l.starter = w.foreign[x.Thread]
+				enter(l, kept, x)
+			}
+		}
 		if x.Kind != tracepoint.Switched {
 			continue
 		}
@@ -247,6 +255,9 @@ func (w *wakeups) followForeign(e wakeupEvents) {
 			began, ok := w.turnBefore(x.CPU, e.at(x.AtNs))
 			switch {
 			case ok && began.thread == x.Thread: // the kernel left out the switch before this one
+				if !seen {
+					enter(l, blocked, e.first(x))
+				}
 				y := x
 				y.AtNs = e.execNs + int64(began.atNs)
 				enter(l, running, y)

@@ -217,8 +217,9 @@ func (w *way) start(l *line) *position {
 	if p.foreign = l.foreign; p.foreign { // what it did before is not part of the program
 		p.low, p.high = progress{atNs: w.atNs}, progress{atNs: w.atNs}
 	}
-	if q := w.positions[l.starter]; q != nil {
+	if q := w.positions[l.starter]; q != nil && (q.linked || !l.foreign) {
 		p.low, p.high = q.low, q.high
+		p.linked, p.linkedNs = l.foreign, w.atNs
 		if q.running {
 			ns := math.Max(0, w.atNs-q.since)
 			p.low, p.high = p.low.ran(ns), p.high.ran(ns)
