@@ -60,6 +60,9 @@ type Command struct {
 	// hardly keep it from a CPU, to 19; 0 leaves the niceness as it is. To lower the niceness takes root,
 	// CAP_SYS_NICE, or a limit that allows it (ulimit -e).
 	Nice int
+	// OwnSession starts the program in a session of its own. Where the kernel divides the CPUs among sessions
+	// (sched(7), autogroup), Nice is then also that of the session.
+	OwnSession bool
 }
 
 // Extent names the threads about which something is known.

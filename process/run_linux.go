@@ -3,9 +3,11 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -355,7 +357,7 @@ func (c Command) fork(files [3]*os.File, traced bool) (pid, pidfd int, err error
 		env = os.Environ()
 	}
 	// Without a tracer, the program needs another way to end with its parent: Pdeathsig.
-	attr := &syscall.SysProcAttr{Ptrace: traced, Setpgid: true, Pdeathsig: unix.SIGKILL}
+	attr := &syscall.SysProcAttr{Ptrace: traced, Setpgid: !c.OwnSession, Setsid: c.OwnSession, Pdeathsig: unix.SIGKILL}
 	if !traced {
 		attr.PidFD = &pidfd
 	}
@@ -366,6 +368,9 @@ func (c Command) fork(files [3]*os.File, traced bool) (pid, pidfd int, err error
 	runtime.KeepAlive(files)
 	if err != nil {
 		return 0, -1, &StartError{Path: c.Path, Err: err}
+	}
+	if c.OwnSession && c.Nice != 0 { // some kernels have no such groups
+		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(c.Nice)), 0)
 	}
 	return pid, pidfd, nil
 }

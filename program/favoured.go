@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"chronoscope/stats"
@@ -20,7 +21,7 @@ func (m *measurement) favour(ctx context.Context, s *series) error {
 	if command.Nice != 0 || m.setting.Nice != 0 || !s.mostlyWaited(m.plan, favouredRuns) {
 		return nil
 	}
-	command.Nice = favouredNice
+	command.Nice, command.OwnSession = favouredNice, true
 	limited, cancel := context.WithTimeout(ctx, time.Duration(contendedShare*float64(m.plan.MaxTime)))
 	defer cancel()
 	for range favouredRuns {
@@ -41,8 +42,9 @@ func (m *measurement) favour(ctx context.Context, s *series) error {
 
 // hardlyKept is the largest share of the usual wait for a CPU at which a favoured run shows what the program does without
 // waits. Control groups and sessions may divide the CPUs regardless of niceness. coldShare is the least share of the CPU
-// time by which these runs have to differ: the core's rate may vary by as much between them and the others.
-const hardlyKept, coldShare = 0.5, 0.03
+// time by which these runs have to differ. The core's rate may vary by more between them and the others, which then
+// widens the interval.
+const hardlyKept, coldShare = 0.5, 0.01
 
 // coldNs returns how much more CPU time the runs used than the favoured ones, in which the caches kept the program's data;
 // 0 if that is within the scatter, or not known.
@@ -55,7 +57,7 @@ func (c *conclusion) coldNs() float64 {
 		return 0
 	}
 	usual := c.typical(func(r *Run) float64 { return r.traced.ranNs })
-	if more := usual - stats.Median(ran); more > coldShare*usual {
+	if more := usual - slices.Min(ran); more > coldShare*usual { // also of a favoured run others may take the CPU now and then
 		return more
 	}
 	return 0
