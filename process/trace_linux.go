@@ -109,14 +109,14 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		case status.Stopped():
 			t.run.Stops++
 			if id == t.leader && event(status) == unix.PTRACE_EVENT_EXIT {
-				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
+				t.run.WallNs = t.wallNs(woken, late)
 			}
 			t.run.StoppedNs += late
 			t.stopped(id, status)
 			t.run.StoppedNs += time.Since(woken).Nanoseconds()
 		case id == t.leader:
 			if t.run.WallNs == 0 { // its stop at the exit was cut short
-				t.run.WallNs = woken.Sub(t.started).Nanoseconds() - late
+				t.run.WallNs = t.wallNs(woken, late)
 			}
 			t.run.ended(status, &usage)
 			return t.run, nil
@@ -322,4 +322,10 @@ func (t *tracer) late() int64 {
 	waited := use.WaitNs - t.ownWaitNs
 	t.ownWaitNs = use.WaitNs
 	return waited
+}
+
+// wallNs returns the time from the program's start until the tracer noticed something, less the time by which it was
+// late. The kernel may count a wait of the tracer that began before the start.
+func (t *tracer) wallNs(noticed time.Time, late int64) int64 {
+	return max(1, noticed.Sub(t.started).Nanoseconds()-late)
 }
