@@ -29,6 +29,7 @@ type account struct {
 	wallNs, cpuNs         float64
 	switches, majorFaults float64
 	collections           float64 // garbage collections
+	measuringNs           float64 // CPU time of the measuring process; below 0 if unknown
 	threads               []process.Thread
 }
 
@@ -111,7 +112,7 @@ const accountMark = "@chronoscope "
 // parseAccount reads what follows the mark.
 func parseAccount(text string) (a account, err error) {
 	fields := strings.Fields(text)
-	numbers := []*float64{&a.timedNs, &a.allocs, &a.bytes, &a.wallNs, &a.cpuNs, &a.switches, &a.majorFaults, &a.collections}
+	numbers := []*float64{&a.timedNs, &a.allocs, &a.bytes, &a.wallNs, &a.cpuNs, &a.switches, &a.majorFaults, &a.collections, &a.measuringNs}
 	for i, field := range fields[:min(len(fields), len(numbers))] {
 		if *numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
 			return account{}, fmt.Errorf("its account is malformed: %q", clip(text))

@@ -17,11 +17,14 @@
 // The CPU time of the process and the run-queue wait of its threads are measured together with the benchmark's
 // own time. They tell which time would have passed on a machine of its own:
 //
-//   - if nothing waited, the benchmark's own time;
+//   - if nothing waited for others, the benchmark's own time;
 //   - if exactly one thread was runnable, all the time, the CPU time, whatever the load;
 //   - if more threads were runnable, such as the garbage collector's, between the CPU time
 //     divided by the number of runnable threads and the CPU time;
 //   - if it blocks, and others had the CPUs, between its own time without the wait and with it.
+//
+// Others have delayed it by no more than the CPU time that they used meanwhile ([process.Others]). The rest of the
+// wait is its own: its threads waited for one another, or for an idle CPU to wake up.
 //
 // [Compile] compiles the tests of packages, [Processes.Discover] finds the benchmarks in them, [Measure]
 // repeats these in turn, [Conclude] makes a [Result] from the measurements of one, and [Compare] compares two

@@ -85,7 +85,7 @@ func (c *conclusion) remedy(times float64) string {
 	needed := float64(max(c.series.spent, c.plan.MaxTime)) * times
 	more := needed <= float64(mostTime)
 	longer := brief(roundUp(time.Duration(math.Max(needed, 2*float64(c.plan.MaxTime)))))
-	switch busy := c.WaitShare.Value() > busyShare; {
+	switch busy := c.waitPerTimed > busyShare; {
 	case busy && c.setting.CPUs > 1 && more:
 		return fmt.Sprintf("give it one CPU and more time, with %s %s", remedy.Of(remedy.CPUs, 1), remedy.Of(remedy.MaxTime, longer))
 	case busy && c.setting.CPUs > 1:

@@ -29,6 +29,8 @@ const (
 	// mayBlockShare is the share of the repetitions that by chance may look as if at times no thread was
 	// runnable.
 	mayBlockShare = 0.25
+	// boundsDoubt is how many times as wide as bounds an interval by the clock may be and still be preferred.
+	boundsDoubt = 2
 )
 
 // kind is what the repetitions of a benchmark show about its threads: whether they had to wait for a CPU, and
@@ -39,18 +41,21 @@ type kind struct {
 	cpus int          // that the benchmark may use
 
 	waitShare    float64 // see Result.WaitShare
-	waitPerTimed float64 // the wait of all threads divided by the time by the timer; may be above 1
+	waitPerTimed float64 // the wait of all threads for other programs, divided by the time by the timer; may be above 1
 	runnable     float64 // the mean number of runnable threads
 	missing      float64 // the time without a runnable thread, as a share of the CPU time
 	missingMost  float64 // its upper bound, as threads that were woken without work may hide some
 
-	escaped   bool // runnable, missing and missingMost come from runs that hardly waited
-	undelayed bool // nothing waited for a CPU
-	blocks    bool // at times no thread was runnable
-	mayBlock  bool // more than mayBlockShare of the repetitions look as if it blocked
-	alone     bool // exactly one thread was runnable, all the time
-	untimed   float64
-	apart     bool // each call was timed by itself, as the loop stops the timer
+	escaped    bool    // runnable, missing and missingMost come from runs that hardly waited
+	undelayed  bool    // nothing waited for other programs
+	clockTells bool    // its time by the clock, less what others may have delayed, is known better than by its CPU time
+	byOthers   float64 // the part of the wait that other programs may have caused
+	blocks     bool    // at times no thread was runnable
+	mayBlock   bool    // more than mayBlockShare of the repetitions look as if it blocked
+	alone      bool    // exactly one thread was runnable, all the time
+	overlaps   bool    // so many threads ran at a time that the CPU time of nearly all runs exceeds their time by the clock
+	untimed    float64
+	apart      bool // each call was timed by itself, as the loop stops the timer
 }
 
 // kindOf classifies a benchmark by the repetitions that were not left out. If tracing slows it, the traced
@@ -61,7 +66,7 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	}
 	untraced := slices.ContainsFunc(s.Repetitions, func(rep Repetition) bool { return !rep.Traced })
 	k := kind{cpus: max(1, cpus), waitShare: math.NaN(), waitPerTimed: math.NaN(), runnable: math.NaN()}
-	var timed, wall, wait, cpu float64
+	var timed, wall, wait, delay, cpu float64
 	var missing []float64
 	for i, rep := range s.Repetitions {
 		if out(i) {
@@ -71,6 +76,7 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 			timed += rep.perIteration(timedNs)
 			wall += rep.perIteration(wallNs)
 			wait += rep.perIteration(waitNs)
+			delay += rep.perIteration(delayNs)
 			cpu += rep.perIteration(cpuNs)
 			missing = append(missing, rep.perIteration(idleNs)/rep.perIteration(cpuNs))
 		}
@@ -79,7 +85,11 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 		}
 	}
 	if wall > 0 && timed > 0 {
-		k.waitPerTimed = math.Max(0, wait/timed)
+		k.waitPerTimed = math.Max(0, delay/timed)
+		k.byOthers = 1
+		if wait > 0 {
+			k.byOthers = math.Max(0, math.Min(1, delay/wait))
+		}
 		k.waitShare, k.runnable = math.Max(0, wait/math.Max(wall, cpu+wait)), (cpu+wait)/wall
 	}
 	if calm := escapedRuns(s.Repetitions, out); len(calm) >= fewestEscaped {
@@ -97,7 +107,7 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	if s.Repetitions[0].Many.Procs == 1 { // with one, no thread is woken without work
 		k.missingMost = e.Value
 	}
-	k.undelayed = k.waitPerTimed <= calmShare && runsWaitShare(s.Repetitions, out) <= calmRunShare
+	k.undelayed = k.waitPerTimed <= calmShare && runsDelayShare(s.Repetitions, out) <= calmRunShare
 	k.blocks = !(e.Lo <= aloneWithin && e.Value <= 2*aloneWithin)
 	slices.Sort(missing)
 	k.mayBlock = !(stats.Quantile(missing, 1-mayBlockShare) <= aloneWithin)
@@ -106,17 +116,21 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	if k.apart = !slices.ContainsFunc(k.used, func(rep Repetition) bool { return rep.Few.Apart == nil || rep.Many.Apart == nil }); k.apart {
 		k.waitPerTimed, k.undelayed = 0, true // waits were outside of the timed parts, or the calls are corrected for them
 	}
+	atOnce := each(k.used, func(rep Repetition) float64 { return rep.Many.CPUNs / rep.Many.WallNs })
+	slices.Sort(atOnce)
+	k.overlaps = stats.Quantile(atOnce, strayShare) > 1
+	k.clockTells = !k.undelayed && k.clockBeats(k.basis())
 	return k
 }
 
-// runsWaitShare returns the share of the time of runs for which their threads waited for a CPU, of processes
-// that read their own counters. In a difference, the waits of a short run may hide those of a long one.
-func runsWaitShare(repetitions []Repetition, out func(int) bool) float64 {
+// runsDelayShare returns the share of the time of runs for which their threads waited for other programs, of
+// processes that read their own counters. In a difference, the waits of a short run may hide those of a long one.
+func runsDelayShare(repetitions []Repetition, out func(int) bool) float64 {
 	waited, wall := 0., 0.
 	for i, rep := range repetitions {
 		for _, o := range []Observation{rep.Few, rep.Many} {
 			if !out(i) && o.alone() && !math.IsNaN(o.WaitNs) {
-				waited, wall = waited+o.WaitNs, wall+o.WallNs
+				waited, wall = waited+delayNs(o), wall+o.WallNs
 			}
 		}
 	}
@@ -169,13 +183,16 @@ func (k kind) basis() Basis {
 	switch {
 	case k.apart:
 		return Timer
-	case k.alone && (!k.undelayed || k.missing > nothingMissing): // it waited, slept, or a hypervisor had the CPU
+	case k.alone && (!k.byClock() || k.missing > nothingMissing): // it waited, slept, or a hypervisor had the CPU
 		return CPUTime
-	case k.undelayed:
+	case k.byClock():
 		return Timer
 	}
 	return Bounds
 }
+
+// byClock reports whether the time by the clock tells the time on a machine of its own.
+func (k kind) byClock() bool { return k.undelayed || k.clockTells }
 
 // bounds are the limits between which the time of an iteration lies, on a machine of its own.
 type bounds struct{ lo, hi float64 }
@@ -196,18 +213,46 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 	cpu := k.timedCPUNs(rep)
 	var b bounds
 	switch {
-	case basis == Timer && k.alone && k.missing <= nothingMissing:
+	case basis == Timer && k.undelayed && k.alone && k.missing <= nothingMissing:
 		b = bounds{unwaited, unwaited}
-	case basis == Timer:
+	case basis == Timer && k.undelayed:
 		b = bounds{unwaited, timed}
+	case basis == Timer: // a delay of the shorter run shortens the difference
+		b = bounds{timed - delayNs(rep.Many)/rep.iterations(), timed + delayNs(rep.Few)/rep.iterations()}
 	case basis == Bounds && k.mayBlock: // at other times several threads may have run
 		b = bounds{math.Max(unwaited, cpu/float64(k.cpus)), timed}
-	case k.untimed > 0: // it is unknown how much of the wait was timed
-		b = bounds{least, most}
 	default:
 		b = bounds{math.Max(least, math.Min(unwaited, cpu)), most}
+		if k.overlaps {
+			b.hi = timed
+		}
 	}
 	return bounds{math.Min(b.lo, b.hi), b.hi}
+}
+
+// clockBeats reports whether the time by the clock, less what others may have delayed, is known better than the time on
+// another basis. Bounds rest on an estimate of how many threads ran at a time: if others hardly delayed it, bounds have to be
+// much narrower to be preferred.
+func (k kind) clockBeats(other Basis) bool {
+	doubt := 1.
+	if other == Bounds && k.waitPerTimed <= calmRunShare {
+		doubt = boundsDoubt
+	}
+	return k.widthOn(Timer) < doubt*k.widthOn(other)
+}
+
+// widthOn returns how wide the interval of the time is on a basis; infinite if it is not known.
+func (k kind) widthOn(basis Basis) float64 {
+	var low, high []float64
+	for _, rep := range k.used {
+		b := k.boundsOn(basis, rep)
+		low, high = append(low, b.lo), append(high, b.hi)
+	}
+	width := stats.MedianOrRange(high, "").Hi - stats.MedianOrRange(low, "").Lo
+	if math.IsNaN(width) {
+		return math.Inf(1)
+	}
+	return width
 }
 
 // computingNs bounds the time for which some thread of an iteration would run if nothing else wanted the CPUs.
@@ -229,10 +274,10 @@ func (k kind) computingNs(rep Repetition) (least, most float64) {
 	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missingMost))
 }
 
-// waitedNs returns how long an iteration waited for a CPU. If that is unknown for the repetition, it returns
+// waitedNs returns how long an iteration waited for CPUs that others may have had. If that is unknown for the repetition, it returns
 // the usual wait; NaN if that is unknown too.
 func (k kind) waitedNs(rep Repetition) float64 {
-	wait := rep.perIteration(waitNs)
+	wait := rep.perIteration(delayNs)
 	if !rep.Traced || math.IsNaN(wait) {
 		wait = k.waitPerTimed * rep.perIteration(timedNs)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"chronoscope/machine"
 	"chronoscope/repeat"
 )
 
@@ -35,7 +36,9 @@ type Series struct {
 // time. Those of one group are measured next to one another, so that they can be compared. If ctx ends, Measure
 // returns its error with what was measured until then.
 func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, setting Setting, progress Progress) ([][]*Series, error) {
-	m := measurement{runner: r, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be))}
+	settle, release := machine.CollectBetween(mostGarbageBytes)
+	defer release()
+	m := measurement{runner: r, settle: settle, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be))}
 	all := make([][]*Series, len(groups))
 	for i, group := range groups {
 		for _, b := range group {
@@ -45,8 +48,12 @@ func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, set
 	return all, m.measure(ctx, all)
 }
 
+// mostGarbageBytes is the largest amount of garbage that is not collected between runs.
+const mostGarbageBytes = 32 << 20
+
 type measurement struct {
 	runner   Runner
+	settle   func() // collects the garbage of this process
 	plan     Plan
 	setting  Setting
 	progress Progress
@@ -259,6 +266,7 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 
 // run runs the benchmark once. If the benchmark fails, that ends its series, not the measurement.
 func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
+	m.settle()
 	o, err := m.runner.Run(ctx, s.Benchmark.inLayout(len(s.Repetitions)), n, traced)
 	s.spent += time.Duration(processNs(o))
 	var failed *FailedError

@@ -19,8 +19,10 @@ type Observation struct {
 	InvoluntarySwitches float64
 	// MajorFaults is the number of times that it waited for memory from a disk.
 	MajorFaults float64
-	// WaitNs is the run-queue wait of the threads that did the work; NaN if unknown.
-	WaitNs float64
+	// WaitNs is the run-queue wait of the threads that did the work; NaN if unknown. SelfWaitNs is the part of it
+	// that is certainly not due to other programs, as these had less CPU time: the threads waited for one
+	// another, or for an idle CPU to wake up, as they would on a machine of its own.
+	WaitNs, SelfWaitNs float64
 	// Signals is how many times a signal stopped a traced process. StoppedNs is how long the process stood
 	// still for the tracer.
 	Signals   int
@@ -94,6 +96,7 @@ func wallNs(o Observation) float64    { return o.WallNs }
 func processNs(o Observation) float64 { return cmp.Or(o.ProcessNs, o.WallNs) }
 func cpuNs(o Observation) float64     { return o.CPUNs }
 func waitNs(o Observation) float64    { return o.WaitNs }
+func delayNs(o Observation) float64   { return o.WaitNs - o.SelfWaitNs }
 func stoppedNs(o Observation) float64 { return o.StoppedNs }
 func switches(o Observation) float64  { return o.InvoluntarySwitches }
 

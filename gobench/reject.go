@@ -48,13 +48,13 @@ func standstills(k kind, repetitions []Repetition) (all []Rejection) {
 	return all
 }
 
-// calm reports whether the runs hardly waited for a CPU. It compares their waits with their CPU time, since
+// calm reports whether the runs hardly waited for other programs. It compares their waits with their CPU time, since
 // their time by the clock also includes standstills.
 func calm(repetitions []Repetition) bool {
 	var wait, cpu float64
 	for _, rep := range repetitions {
 		if rep.Traced {
-			wait += rep.Few.WaitNs + rep.Many.WaitNs
+			wait += delayNs(rep.Few) + delayNs(rep.Many)
 			cpu += rep.Few.CPUNs + rep.Many.CPUNs
 		}
 	}

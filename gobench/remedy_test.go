@@ -29,7 +29,7 @@ func TestRemedy(t *testing.T) {
 		{1, 0, Timer, 100, "measure it on a calmer machine, or ask for less precision: more than 20m of MaxTime would be needed"},
 		{1, 0.5, Bounds, 4, "measure it on a calmer machine, since more time does not narrow bounds"},
 	} {
-		conclude := conclusion{Result: &Result{Summary: Summary{Basis: c.basis, WaitShare: stats.FloatOf(c.waits)}}, series: &Series{}, plan: DefaultPlan, setting: Setting{CPUs: c.cpus}}
+		conclude := conclusion{Result: &Result{Summary: Summary{Basis: c.basis, WaitShare: stats.FloatOf(c.waits)}}, kind: kind{waitPerTimed: c.waits}, series: &Series{}, plan: DefaultPlan, setting: Setting{CPUs: c.cpus}}
 		if got := conclude.remedy(c.times); got != c.says {
 			t.Errorf("%d CPUs, %g waited, %s, %g times: %q, want %q", c.cpus, c.waits, c.basis, c.times, got, c.says)
 		}

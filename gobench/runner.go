@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -26,6 +27,9 @@ type Processes struct {
 	Slowed func() float64
 	// Others watches other processes. It is nil if they can't be seen.
 	Others *process.Others
+	// Launcher starts the processes. If it is nil, each is started by a new thread, which Others can't tell from
+	// one of another program.
+	Launcher *process.Launcher
 }
 
 // slowed returns what Slowed returns now; NaN if there is none.
@@ -47,7 +51,8 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	p.Others.Look(0, nil)
 	noted := notesOf(b.Binary, n)
 	run, output, err := p.test(ctx, b, traced && !b.Accounts, noted.env(), "-test.v", "-test.benchmem", "-test.bench="+exactly(b.plainName()), "-test.benchtime="+strconv.Itoa(n)+"x")
-	others := p.Others.Look(len(run.Threads), nil)
+	o, a, malformed := resultOf(output, b.plainName())
+	others := p.Others.Look(max(len(run.Threads), len(a.threads)), nil)
 	after := p.slowed()
 	if err != nil {
 		return Observation{}, err
@@ -56,9 +61,8 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	if err := run.Failure(); err != nil {
 		return Observation{}, failed(err.Error())
 	}
-	o, a, err := resultOf(output, b.plainName())
-	if err != nil {
-		return o, failed(err.Error())
+	if malformed != nil {
+		return o, failed(malformed.Error())
 	}
 	if o.N != n {
 		return o, failed(fmt.Sprintf("it was to run %d iterations, and ran %d", n, o.N))
@@ -77,6 +81,13 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	}
 	if o.ProcessNs = o.WallNs; b.Accounts {
 		a.take(&o)
+	}
+	if others.Known && o.WaitNs > 0 {
+		measuringNs := float64(run.BesideNs)
+		if a.looked && a.measuringNs >= 0 {
+			measuringNs = a.measuringNs
+		}
+		o.SelfWaitNs = math.Max(0, o.WaitNs-float64(others.CPUNs)-measuringNs)
 	}
 	calls, err := noted.read()
 	if err != nil {
@@ -113,11 +124,17 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []str
 	if b.SetProcs > 0 {
 		args = append(args, "-test.cpu="+strconv.Itoa(b.SetProcs))
 	}
+	env = append(env, "CHRONOSCOPE_PID="+strconv.Itoa(os.Getpid()))
 	var output tail
-	run, err := process.Command{
+	command := process.Command{
 		Path: b.Binary, Dir: b.Dir, CPUs: p.CPUs, Stdout: &output, Stderr: &output, Untraced: !traced, Env: env,
 		Args: append([]string{"-test.paniconexit0", "-test.run=^$"}, args...),
-	}.Run(limited)
+	}
+	start := command.Run
+	if p.Launcher != nil {
+		start = func(ctx context.Context) (process.Run, error) { return p.Launcher.Run(ctx, command) }
+	}
+	run, err := start(limited)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = &FailedError{Benchmark: b, Why: fmt.Sprintf("it still ran after %v, and was ended: allow it more with %s", p.Timeout, remedy.Of(remedy.Timeout)), Output: output.String()}
 	}

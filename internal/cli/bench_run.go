@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"chronoscope/gobench"
-	"chronoscope/process"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -53,8 +52,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 		return d, err
 	}
 	defer here.close()
-	processes.Slowed = here.slowed()
-	processes.Others, _ = process.OpenOthers() // nil if they can't be seen
+	processes = here.processes(processes)
 	all, err := gobench.Measure(ctx, processes, groups, e.flags.plan, here.setting, e.bar.show)
 	if err == nil && e.flags.building.Calls {
 		err = e.measureCalls(ctx, processes, all)

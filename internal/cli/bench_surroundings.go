@@ -11,6 +11,7 @@ import (
 	"chronoscope/env"
 	"chronoscope/gobench"
 	"chronoscope/machine"
+	"chronoscope/process"
 	"chronoscope/stats"
 )
 
@@ -18,6 +19,7 @@ import (
 type surroundings struct {
 	setting gobench.Setting
 	counter clock.Rated // its Clock is nil if there is none
+	starts  *process.Launcher
 	cpu     int         // -1 if the system does not tell
 	cpus    []int       // all of them; empty if the system does not tell
 }
@@ -106,7 +108,20 @@ func (h *surroundings) lookAgain() {
 	h.setting.CoreHz = before
 }
 
+// processes returns p with probes that tell what else runs on this machine.
+func (h *surroundings) processes(p gobench.Processes) gobench.Processes {
+	if h.starts == nil {
+		h.starts = process.NewLauncher()
+	}
+	p.Slowed, p.Launcher = h.slowed(), h.starts
+	p.Others, _ = process.OpenOthers() // nil if they can't be seen
+	return p
+}
+
 func (h *surroundings) close() {
+	if h.starts != nil {
+		h.starts.Close()
+	}
 	if h.counter.Clock != nil {
 		h.counter.Close()
 	}

@@ -13,7 +13,6 @@ import (
 
 	"chronoscope/bisect"
 	"chronoscope/gobench"
-	"chronoscope/process"
 	"chronoscope/program"
 	"chronoscope/stats"
 )
@@ -62,8 +61,7 @@ func (b *builds) open(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout, Slowed: here.slowed()}
-	p.Others, _ = process.OpenOthers() // nil if they can't be seen
+	p := here.processes(gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout})
 	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
 		return b.compareBenchmarks(ctx, p, here.setting, good, commit, n, most)
 	}
