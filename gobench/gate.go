@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"time"
 
 	"chronoscope/stats"
 )
@@ -20,14 +19,9 @@ func (p Plan) gate() Gate {
 	return Gate{Limit: p.Gate.Limit, Metrics: p.Gate.Metrics, FalseAlarms: cmp.Or(p.Gate.FalseAlarms, stats.FalseAlarms)}
 }
 
-// gatedRunTime is the RunTime of a plan with a gate. Processes of one binary differ by some percent however
-// long they run, so that many short pairs show more than a few long ones. The start of a process takes some
-// milliseconds.
-const gatedRunTime = 20 * time.Millisecond
-
-// WithGate returns the plan with a gate, and with runs of gatedRunTime at most.
+// WithGate returns the plan with a gate, and with runs of shortRunTime at most.
 func (p Plan) WithGate(g *Gate) Plan {
-	p.Gate, p.RunTime = g, min(p.RunTime, gatedRunTime)
+	p.Gate, p.RunTime = g, min(p.RunTime, shortRunTime)
 	return p
 }
 

@@ -61,7 +61,7 @@ type measurement struct {
 }
 
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
-	m.plan = m.plan.forPairs(pairsAmong(all))
+	m.plan = m.plan.forPairs(pairsAmong(all)).forManyProcesses()
 	for i, group := range all {
 		for _, s := range group {
 			m.tell(0.2*float64(i)/float64(len(all)), "how long is "+s.Benchmark.Name)

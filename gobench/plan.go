@@ -35,6 +35,22 @@ func (p Plan) limits() repeat.Limits {
 	return repeat.Limits{Least: p.LeastRepetitions, Most: p.MostRepetitions, Time: p.MaxTime, Precision: p.Precision}
 }
 
+// Processes of one binary differ by some percent however long they run, so that many short runs show more than a few
+// long ones. The start of a process takes some milliseconds. shortRunTime is the RunTime of a plan with a gate, and
+// without one the RunTime is at most 1/runsWanted of MaxTime, if that is longer.
+const (
+	shortRunTime = 20 * time.Millisecond
+	runsWanted   = 150
+)
+
+// forManyProcesses returns the plan with runs that are so short that many of them fit into its time.
+func (p Plan) forManyProcesses() Plan {
+	if p.Gate == nil {
+		p.RunTime = min(p.RunTime, max(p.MaxTime/runsWanted, shortRunTime))
+	}
+	return p
+}
+
 // The plans. Six repetitions are the smallest number that bounds a median at 95 %, and that benchstat wants.
 var (
 	DefaultPlan  = Plan{Precision: 0.01, MaxTime: 30 * time.Second, LeastRepetitions: 6, RunTime: 200 * time.Millisecond}
