@@ -241,8 +241,8 @@ func (m *measurement) enough(s *Series) bool {
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
 	rep := Repetition{Traced: !s.slowedByTracing || len(s.Repetitions)%2 == 0}
 	few, least := s.few, s.few >= manyMoreThanLeast*fewestFew
-	if m.plan.Gate != nil && len(s.Repetitions) >= shapeRepetitions {
-		few, least = max(fewestFew, s.many/gatedRatio), false
+	if len(s.Repetitions) >= shapeRepetitions {
+		few, least = max(fewestFew, s.many/farRatio), false
 	}
 	runs := []func() error{
 		func() (err error) { rep.Few, err = m.run(ctx, s, few, rep.Traced); return err },
@@ -286,10 +286,10 @@ const (
 	// that have the least error for a given time of measurement.
 	fewestGated = 9
 	ratio       = 5 // iterations of the longer run divided by those of the shorter one
-	// With a gate, the first shapeRepetitions show whether the time is in proportion to the iterations. In the
-	// others the shorter run has 1/gatedRatio of the longer run's iterations, as the scatter of both goes into
-	// the difference, and there is no third run.
-	shapeRepetitions, gatedRatio = 6, 20
+	// The first shapeRepetitions show whether the time is in proportion to the iterations. In the others the
+	// shorter run has 1/farRatio of the longer run's iterations, as the scatter of both goes into the difference,
+	// and there is no third run.
+	shapeRepetitions, farRatio = 10, 20
 	// If the shorter run has manyMoreThanLeast times fewestFew iterations or more, a third run of fewestFew
 	// tells something more.
 	manyMoreThanLeast = 5
