@@ -43,6 +43,10 @@ func (b Benchmark) named(plain string) Benchmark {
 // plainName returns the name without the GOMAXPROCS that was set.
 func (b Benchmark) plainName() string { return strings.TrimSuffix(b.Name, b.procsSuffix()) }
 
+// waiting returns how many goroutines of the testing package wait for a benchmark: that of the main function, and that of
+// each benchmark which it is a part of.
+func (b Benchmark) waiting() int { return 1 + strings.Count(b.Name, "/") }
+
 func (b Benchmark) procsSuffix() string {
 	if b.SetProcs > 1 {
 		return fmt.Sprintf("-%d", b.SetProcs)

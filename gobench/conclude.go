@@ -79,7 +79,6 @@ type times struct {
 	on         map[Basis][]bounds // of each used repetition, by basis
 	raw        map[Basis][]bounds // the same including interruptions; pairs of repetitions are compared by these
 	roundingNs float64            // the error of all times from the rounding of printed figures
-	apart      float64            // the typical distance between the bounds, as a share
 	estimate   stats.Estimate
 }
 
@@ -103,7 +102,6 @@ func timesOf(k kind, basis Basis, d disturbance) times {
 	if basis != CPUTime {
 		t.roundingNs = k.typical(Repetition.roundingNs)
 	}
-	t.apart = (stats.Median(high) - stats.Median(low)) / ((stats.Median(high) + stats.Median(low)) / 2)
 	t.estimate = notNegative(stats.Estimate{
 		Value: stats.Median(t.middles(basis)), Lo: stats.MedianOrRange(least, "").Lo - t.roundingNs, Hi: stats.MedianOrRange(most, "").Hi + t.roundingNs,
 		Unit: "ns", Statistic: "median", N: len(k.used),

@@ -21,6 +21,8 @@ type helped struct {
 	// known says that the CPU time of other programs is known. A thread of the benchmark is preempted
 	// once in a millisecond.
 	known bool
+	// single says that it has one goroutine. The Go runtime then uses 2 % more CPU time to watch it.
+	single bool
 }
 
 func (h *helped) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
@@ -36,6 +38,9 @@ func (h *helped) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obse
 	if h.known {
 		othersNs := work * (load - 1) * (1 + h.helps)
 		o.SelfWaitNs, o.InvoluntarySwitches = math.Max(0, o.WaitNs-othersNs), work/1e6
+	}
+	if o.Single = h.single; o.Single {
+		o.CPUNs += 0.02 * work
 	}
 	o.TimedNs, o.RoundingNs = printed(work*(load+h.sleeps), n)
 	if !traced {
@@ -56,6 +61,33 @@ func TestWhatRunsBesideIsInTheInterval(t *testing.T) {
 						measureHelped(t, helped{helps: helps, load: load, idles: idles, bursty: bursty})
 					}
 				}
+			}
+		}
+	}
+}
+
+// Beside loops the threads of the Go runtime are runnable for long, so that a benchmark of one goroutine seemed to run
+// several at a time, and its interval was +-15 to 20 %.
+func TestOneGoroutine(t *testing.T) {
+	setting, plan := quietSetting(), DefaultPlan
+	setting.CPUs, plan.MaxTime = 2, 5e9
+	for _, load := range []float64{1.2, 3, 7} {
+		for _, idles := range []float64{0.05, 0.2} {
+			var widths []float64
+			for seed := range uint64(20) {
+				plan.Seed = seed
+				h := helped{rng: rand.New(rand.NewPCG(seed, 7)), workNs: 1e5, load: load, idles: idles, known: true, single: true}
+				all, err := Measure(background, &h, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, setting, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := Conclude(all[0][0], plan, setting)
+				if widths = append(widths, r.Estimate.RelativeHalfWidth()); r.Estimate.Lo > 1.002e5 || r.Estimate.Hi < 0.998e5 {
+					t.Errorf("load %g, idle waits %g, seed %d: %s, %s by %s: %v", load, idles, seed, r.Verdict, r.Estimate, r.Basis, r.Reasons)
+				}
+			}
+			if width := stats.Median(widths); !(width < 0.05) {
+				t.Errorf("load %g, idle waits %g: ± %.2g %%", load, idles, 100*width)
 			}
 		}
 	}

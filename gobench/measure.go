@@ -226,11 +226,8 @@ func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bo
 func (m *measurement) enough(s *Series) bool {
 	return s.tooSlow || m.plan.limits().Enough(len(s.Repetitions), s.spent, func() float64 {
 		r := Conclude(s, m.plan, m.setting)
-		switch {
-		case r.Estimate.N < m.plan.LeastRepetitions: // some repetitions are left out, or only every other one counts
+		if r.Estimate.N < m.plan.LeastRepetitions { // some repetitions are left out, or only every other one counts
 			return math.Inf(1)
-		case r.Basis == Bounds && r.timed.apart > 2*m.plan.Precision && len(s.Repetitions) > m.plan.LeastRepetitions:
-			return 0 // more repetitions do not bring bounds closer together
 		}
 		return r.Estimate.RelativeHalfWidth()
 	})

@@ -23,6 +23,8 @@ type Observation struct {
 	// that is certainly not due to other programs, as these had less CPU time: the threads waited for one
 	// another, or for an idle CPU to wake up, as they would on a machine of its own.
 	WaitNs, SelfWaitNs float64
+	// Single says that one goroutine did all of the work, and no garbage was collected. False if unknown.
+	Single bool
 	// Signals is how many times a signal stopped a traced process. StoppedNs is how long the process stood
 	// still for the tracer.
 	Signals   int
@@ -79,6 +81,9 @@ func (o Observation) apart() Apart {
 	}
 	return *o.Apart
 }
+
+// single reports whether one goroutine did all of the work.
+func (r Repetition) single() bool { return r.Few.Single && r.Many.Single }
 
 // iterations returns the number of iterations by which the runs differ.
 func (r Repetition) iterations() float64 { return float64(r.Many.N - r.Few.N) }
