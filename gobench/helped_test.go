@@ -76,7 +76,7 @@ func TestOneGoroutine(t *testing.T) {
 			var widths []float64
 			for seed := range uint64(20) {
 				plan.Seed = seed
-				h := helped{rng: rand.New(rand.NewPCG(seed, 7)), workNs: 1e5, load: load, idles: idles, known: true, single: true}
+				h := helped{rng: rand.New(rand.NewPCG(seed, 7)), workNs: 1e5, load: load, idles: idles, single: true}
 				all, err := Measure(background, &h, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, setting, nil)
 				if err != nil {
 					t.Fatal(err)
