@@ -19,8 +19,8 @@ var others = culprit{"others", ""}
 
 // names adds up the time that disturbers took. At most `most` of them have a name, since each name is a time
 // series of its own; the time of the others is summed. A new name replaces the one with the least recent time
-// once its own recent time is twice as long. Each second counts for one name only, the one that the disturber
-// had when it was seen.
+// once its own recent time is twice as long. Each second counts for one name only: the disturber's
+// name at the moment when it was seen.
 type names struct {
 	most int
 	took map[culprit]float64 // seconds, of those with a name, and of others

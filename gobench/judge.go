@@ -138,6 +138,8 @@ func (c *conclusion) judgeBasis() {
 		c.Lower(stats.Suspect, "it blocks, and others had the CPUs for %.3g %% of its time: the interval reaches from all of that taken off to none of it", 100*c.WaitShare.Value())
 	case c.Basis == Bounds:
 		c.Lower(stats.Suspect, "it needs %.2g CPUs, and its threads waited for one for %.3g %% of their time: the interval reaches from all of that taken off to none of it: %s", c.Runnable.Value(), 100*c.WaitShare.Value(), c.remedy(c.narrower()))
+	case c.Basis == Timer && c.mayBlock && c.Estimate.RelativeHalfWidth() > stats.WideShare:
+		c.Lower(stats.Suspect, "it waits, and other programs ran meanwhile: the interval reaches from all of their CPU time taken off to none of it, as they may have delayed what it waits for")
 	case c.Basis == CPUTime && c.Procs > 1 && c.waitPerTimed > c.plan.Precision:
 		c.Lower(stats.Suspect, "its threads waited for a CPU for %.3g %% of their time, some perhaps in vain while it slept: %s", 100*c.WaitShare.Value(), c.remedy(c.narrower()))
 	case c.Basis == CPUTime && c.untimed > untimedShare:

@@ -219,12 +219,12 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 	cpu := k.timedCPUNs(rep)
 	var b bounds
 	switch {
-	case basis == Timer && k.undelayed && k.alone && k.missing <= nothingMissing:
+	case basis == Timer && k.undelayed && !k.mayBlock && k.alone && k.missing <= nothingMissing:
 		b = bounds{unwaited, unwaited}
-	case basis == Timer && k.undelayed:
+	case basis == Timer && k.undelayed && !k.mayBlock:
 		b = bounds{unwaited, timed}
 	case basis == Timer: // a delay of the shorter run shortens the difference
-		b = bounds{timed - delayNs(rep.Many)/rep.iterations(), timed + delayNs(rep.Few)/rep.iterations()}
+		b = bounds{timed - k.delayedNs(rep.Many)/rep.iterations(), timed + k.delayedNs(rep.Few)/rep.iterations()}
 	case basis == Bounds && k.mayBlock: // at other times several threads may have run
 		b = bounds{math.Max(unwaited, cpu/float64(k.cpus)), timed}
 	default:
@@ -263,9 +263,9 @@ func (k kind) widthOn(basis Basis) float64 {
 
 // computingNs bounds the time for which some thread of an iteration would run if nothing else wanted the CPUs.
 // It is at most the iteration's CPU time. It is at least the CPU time divided by the number of runnable
-// threads, since others, such as the garbage collector's, may work besides the one that the benchmark waits
-// for. Threads that were woken without work count as runnable, which lowers the bound. A single goroutine takes all
-// of it but what the Go runtime uses to watch itself.
+// threads: some of them, such as the garbage collector's, work while the benchmark does not wait for them. Threads
+// that were woken without work count as runnable, which lowers the bound. A single goroutine uses all of the CPU
+// time except what the Go runtime uses to watch itself.
 func (k kind) computingNs(rep Repetition) (least, most float64) {
 	cpu := k.timedCPUNs(rep)
 	runnable := k.runnable
@@ -292,6 +292,15 @@ func (k kind) waitedNs(rep Repetition) float64 {
 		wait = k.waitPerTimed * rep.perIteration(timedNs)
 	}
 	return math.Max(0, wait)
+}
+
+// delayedNs returns by how much other programs may have delayed a run. If it blocks, it may have waited for another
+// process, such as a server, that had to wait for a CPU.
+func (k kind) delayedNs(o Observation) float64 {
+	if k.mayBlock && !math.IsNaN(o.OthersNs) {
+		return math.Max(delayNs(o), o.OthersNs)
+	}
+	return delayNs(o)
 }
 
 // timedCPUNs returns the CPU time of the timed part of an iteration. If the timer stands still for a part, its

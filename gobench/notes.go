@@ -83,7 +83,7 @@ func parseCalls(text string) (all []call, err error) {
 			}
 		}
 		if v[0] == 0 && v[4] == 0 {
-			continue // an iteration of another loop, during all of which the timer stood still
+			continue // the timer stood still for a whole iteration of another loop
 		}
 		all = append(all, call{
 			timedNs: float64(v[0]), wallNs: float64(v[1]), chainNs: float64(v[2]), twice: v[3] != 0, timerOn: v[4] != 0,

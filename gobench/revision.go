@@ -12,7 +12,7 @@ import (
 
 // Revision is another revision of a git repository, in a checkout of its own.
 type Revision struct {
-	// Dir is the directory in the checkout that corresponds to the one that CheckOut was given.
+	// Dir is the directory in the checkout that corresponds to the argument of CheckOut.
 	Dir string
 	// Commit is the revision's full name.
 	Commit string

@@ -6,8 +6,8 @@
 // than a time slice. For longer code the scheme is off by the machine's load, while it claims an error of a
 // tenth of a percent. Here each sample also carries what the kernel counted meanwhile and how fast the core
 // ran. Known losses are subtracted, and samples with unknown losses are left out. What the rest can still hold
-// is inferred from looks: short stretches between the samples that see what the CPU loses. The figure and the
-// claim of Bryant's scheme stand beside the result.
+// is inferred from looks: short stretches between the samples that see what the CPU loses. The result
+// also has the figure of Bryant's scheme, and the accuracy that the scheme claims.
 //
 // A busy hyperthread on the same core, also one that only the host sees, slows independent instructions but no
 // chain of multiplications. A probe before and after each sample shows it ([clock.PortProbe]). Samples on a

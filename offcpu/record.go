@@ -13,7 +13,7 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// Options say what to record, and for how long.
+// Options say what to record, and when to end.
 type Options struct {
 	Target
 	Duration time.Duration

@@ -31,7 +31,7 @@ type watch struct {
 // more on a KVM guest with two CPUs (Intel Xeon, Linux 6.18), and a thread 16.
 const inheritNs = 12e3
 
-// Sizes of a buffer in pages: the one that is tried first, and the smallest. In a run that switched 30,000
+// Sizes of a buffer in pages. The largest is tried first. In a run that switched 30,000
 // times a second, beside a load of 38, 32 pages were full before this command had a CPU to empty them. The
 // memory that may be locked is limited (perf_event_mlock_kb) without rights. A buffer with the records of all
 // threads of a CPU has pagesOfAll, and all of them together have at most pagesInAll.

@@ -36,7 +36,7 @@ const leastHeldUpNs = 10
 const firstNamespace = "pid:[4026531836]"
 
 // closedWithin is the longest time until the goroutine that reads the kernel's buffers notices that the recorder was
-// closed. It reads the buffers only when one of them is half full, since reading takes CPU time beside the program.
+// closed. It reads the buffers only when one of them is half full, since reading may take CPU time from the program.
 // mostWakeupEvents is how many events of one run are kept at most, at some 64 bytes each.
 const (
 	closedWithin     = 100 * time.Millisecond

@@ -141,7 +141,7 @@ func namesOf(output string) map[string]bool {
 	return names
 }
 
-// namesIn returns the names in a document, and the reasons that stand beside them.
+// namesIn returns the names in a document, and the reason of each that has no figure.
 func namesIn(document []byte) (names map[string]bool, why map[string]string, err error) {
 	var d struct {
 		Results []struct {

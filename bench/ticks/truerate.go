@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// SleepRange returns how long a sleep of the given time may last on a system that counts timer interrupts, an
-// interval apart, and wakes the sleeper at the one that makes the count large enough: more than above, and at
-// most longest. The call comes anywhere between two interrupts, and the rest of its own interval counts as a
+// SleepRange returns how long a sleep of the given time may last: more than above, and at most longest. The system
+// counts timer interrupts, an interval apart, and wakes the sleeper when the count is large enough. The call comes anywhere between two interrupts, and the rest of its own interval counts as a
 // whole one (Bryant 2003, homework 9.12 A). A time that is no whole number of intervals is rounded up to one.
 func SleepRange(sleep, interval time.Duration) (above, longest time.Duration, err error) {
 	if sleep <= 0 || interval <= 0 {

@@ -333,7 +333,7 @@ func judgedBench(d record.Bench, broken []error) found {
 		}
 	}
 	if failed > 0 {
-		r.failed = fmt.Errorf("%d of %d benchmarks could not be measured: the reasons stand beside them", failed, len(d.Results))
+		r.failed = fmt.Errorf("%d of %d benchmarks could not be measured: each one has its reason above", failed, len(d.Results))
 	}
 	for _, why := range broken {
 		r.rivals = append(r.rivals, unanswered("a package's benchmarks are slower", why.Error()))
