@@ -20,8 +20,8 @@ type surroundings struct {
 	setting gobench.Setting
 	counter clock.Rated // its Clock is nil if there is none
 	starts  *process.Launcher
-	cpu     int         // -1 if the system does not tell
-	cpus    []int       // all of them; empty if the system does not tell
+	cpu     int   // -1 if the system does not tell
+	cpus    []int // all of them; empty if the system does not tell
 }
 
 // surroundings traces the noise of the CPUs, and measures the core's rate. If one of these can't be measured,
