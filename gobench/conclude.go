@@ -94,9 +94,8 @@ func timesOf(k kind, basis Basis, d disturbance) times {
 			t.on[basis] = append(t.on[basis], bounds{b.lo - d.usualNs(b.lo, rep), b.hi - d.usualNs(b.hi, rep)})
 		}
 	}
-	var low, high, least, most []float64
+	var least, most []float64
 	for i, b := range t.raw[basis] {
-		low, high = append(low, b.lo), append(high, b.hi)
 		least, most = append(least, b.lo-d.mostNs(b.lo, k.used[i])), append(most, b.hi-d.leastNs(b.hi, k.used[i]))
 	}
 	if basis != CPUTime {
