@@ -21,6 +21,8 @@ type helped struct {
 	// known says that the CPU time of other programs is known. A thread of the benchmark is preempted
 	// once in a millisecond.
 	known bool
+	// others is the share of the time for which other programs ran on other CPUs, or on those of a server.
+	others float64
 	// single says that it has one goroutine. The Go runtime then uses 2 % more CPU time to watch it.
 	single bool
 }
@@ -39,6 +41,7 @@ func (h *helped) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obse
 		othersNs := work * (load - 1) * (1 + h.helps)
 		o.SelfWaitNs, o.InvoluntarySwitches = math.Max(0, o.WaitNs-othersNs), work/1e6
 	}
+	o.OthersNs = h.others * o.WallNs
 	if o.Single = h.single; o.Single {
 		o.CPUNs += 0.02 * work
 	}
@@ -61,6 +64,25 @@ func TestWhatRunsBesideIsInTheInterval(t *testing.T) {
 						measureHelped(t, helped{helps: helps, load: load, idles: idles, bursty: bursty})
 					}
 				}
+			}
+		}
+	}
+}
+
+// A benchmark that sleeps until a server answers waits for no CPU itself, whoever has the server's.
+func TestWhatItWaitsForMayBeDelayed(t *testing.T) {
+	setting, plan := quietSetting(), DefaultPlan
+	setting.CPUs, plan.MaxTime = 2, 5e9
+	for _, others := range []float64{0, 0.02, 0.3} {
+		for seed := range uint64(10) {
+			h := helped{rng: rand.New(rand.NewPCG(seed, 8)), workNs: 1e5, load: 1, sleeps: 2, others: others}
+			all, err := Measure(background, &h, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, setting, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := Conclude(all[0][0], plan, setting)
+			if trusted := r.Verdict == stats.Trusted; trusted != (others < 0.1) || !r.Estimate.Covers(3e5*(1-others)) || !r.Estimate.Covers(3e5) {
+				t.Errorf("others ran for %g, seed %d: %s, %s: %v", others, seed, r.Verdict, r.Estimate, r.Reasons)
 			}
 		}
 	}

@@ -51,12 +51,12 @@ type kind struct {
 
 	escaped    bool    // runnable, missing and missingMost come from runs that hardly waited
 	undelayed  bool    // nothing waited for other programs
-	clockTells bool    // its time by the clock, less what others may have delayed, is known better than by its CPU time
+	clockTells bool    // its time by the clock is known better than by its CPU time
 	byOthers   float64 // the part of the wait that other programs may have caused
 	blocks     bool    // at times no thread was runnable
 	mayBlock   bool    // more than mayBlockShare of the repetitions look as if it blocked
 	alone      bool    // exactly one thread was runnable, all the time
-	overlaps   bool    // so many threads ran at a time that the CPU time of nearly all runs exceeds their time by the clock
+	overlaps   bool    // threads ran at once: the CPU time of nearly all runs exceeds their time by the clock
 	untimed    float64
 	apart      bool // each call was timed by itself, as the loop stops the timer
 }
@@ -236,9 +236,9 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 	return bounds{math.Min(b.lo, b.hi), b.hi}
 }
 
-// clockBeats reports whether the time by the clock, less what others may have delayed, is known better than the time on
-// another basis. Bounds rest on an estimate of how many threads ran at a time: if others hardly delayed it, bounds have to be
-// much narrower to be preferred.
+// clockBeats reports whether the time by the clock, less what others may have delayed, is known better than the
+// time on another basis. Bounds rest on an estimate of how many threads ran at a time: if others hardly delayed it,
+// bounds have to be much narrower to be preferred.
 func (k kind) clockBeats(other Basis) bool {
 	doubt := 1.
 	if other == Bounds && k.waitPerTimed <= calmRunShare {
@@ -284,8 +284,8 @@ func (k kind) computingNs(rep Repetition) (least, most float64) {
 	return cpu / math.Max(1, runnable), cpu * (1 + math.Max(0, k.missingMost))
 }
 
-// waitedNs returns how long an iteration waited for CPUs that others may have had. If that is unknown for the repetition, it returns
-// the usual wait; NaN if that is unknown too.
+// waitedNs returns how long an iteration waited for CPUs that others may have had. If that is unknown for the
+// repetition, it returns the usual wait; NaN if that is unknown too.
 func (k kind) waitedNs(rep Repetition) float64 {
 	wait := rep.perIteration(delayNs)
 	if !rep.Traced || math.IsNaN(wait) {
