@@ -23,6 +23,8 @@ type helped struct {
 	known bool
 	// others is the share of the time for which other programs ran on other CPUs, or on those of a server.
 	others float64
+	// signals says that it gets so many signals that every other repetition is not traced.
+	signals bool
 	// single says that it has one goroutine. The Go runtime then uses 2 % more CPU time to watch it.
 	single bool
 }
@@ -41,7 +43,9 @@ func (h *helped) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obse
 		othersNs := work * (load - 1) * (1 + h.helps)
 		o.SelfWaitNs, o.InvoluntarySwitches = math.Max(0, o.WaitNs-othersNs), work/1e6
 	}
-	o.OthersNs = h.others * o.WallNs
+	if o.OthersNs = h.others * o.WallNs; h.signals && traced {
+		o.Signals = int(o.WallNs / 1e6)
+	}
 	if o.Single = h.single; o.Single {
 		o.CPUNs += 0.02 * work
 	}
@@ -75,7 +79,7 @@ func TestWhatItWaitsForMayBeDelayed(t *testing.T) {
 	setting.CPUs, plan.MaxTime = 2, 5e9
 	for _, others := range []float64{0, 0.02, 0.3} {
 		for seed := range uint64(10) {
-			h := helped{rng: rand.New(rand.NewPCG(seed, 8)), workNs: 1e5, load: 1, sleeps: 2, others: others}
+			h := helped{rng: rand.New(rand.NewPCG(seed, 8)), workNs: 1e5, load: 1, sleeps: 2, others: others, signals: seed%2 == 1}
 			all, err := Measure(background, &h, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, setting, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -294,13 +294,17 @@ func (k kind) waitedNs(rep Repetition) float64 {
 	return math.Max(0, wait)
 }
 
-// delayedNs returns by how much other programs may have delayed a run. If it blocks, it may have waited for another
-// process, such as a server, that had to wait for a CPU.
+// delayedNs returns by how much other programs may have delayed a run: the usual wait if that of the run is unknown. If
+// the benchmark blocks, it may have waited for another process, such as a server, that had to wait for a CPU.
 func (k kind) delayedNs(o Observation) float64 {
-	if k.mayBlock && !math.IsNaN(o.OthersNs) {
-		return math.Max(delayNs(o), o.OthersNs)
+	ns := delayNs(o)
+	if math.IsNaN(ns) {
+		ns = k.waitPerTimed * o.TimedNs
 	}
-	return delayNs(o)
+	if k.mayBlock && o.OthersNs > ns {
+		return o.OthersNs
+	}
+	return ns
 }
 
 // timedCPUNs returns the CPU time of the timed part of an iteration. If the timer stands still for a part, its

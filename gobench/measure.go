@@ -36,7 +36,7 @@ type Series struct {
 // time. Those of one group are measured next to one another, so that they can be compared. If ctx ends, Measure
 // returns its error with what was measured until then.
 func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, setting Setting, progress Progress) ([][]*Series, error) {
-	settle, release := machine.CollectBetween(mostGarbageBytes)
+	settle, release := machine.CollectBetween(machine.UsualGarbageBytes)
 	defer release()
 	m := measurement{runner: r, settle: settle, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be))}
 	all := make([][]*Series, len(groups))
@@ -47,9 +47,6 @@ func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, set
 	}
 	return all, m.measure(ctx, all)
 }
-
-// mostGarbageBytes is the largest amount of garbage that is not collected between runs.
-const mostGarbageBytes = 32 << 20
 
 type measurement struct {
 	runner   Runner

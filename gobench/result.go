@@ -28,8 +28,8 @@ type Summary struct {
 	// Cycles is the estimate in cycles of the core; NaN if its rate is unknown, or if the benchmark does not
 	// keep it busy.
 	Cycles stats.Estimate `json:"cycles"`
-	// WaitShare is the share of their time for which the threads with work waited for a CPU, also while the
-	// benchmark's timer stood still.
+	// WaitShare is the share of their time for which the threads with work waited for a CPU, also for one another, for
+	// an idle CPU to wake up, and while the benchmark's timer stood still.
 	WaitShare  stats.Float `json:"wait_share"`
 	Runnable   stats.Float `json:"runnable_threads"` // on average
 	Iterations int         `json:"iterations"`       // of the longer run of a repetition

@@ -40,6 +40,9 @@ func HoldCollector(mostBytes int64) (release func()) {
 	}
 }
 
+// UsualGarbageBytes is the largest amount of garbage that is not collected between the runs of other programs.
+const UsualGarbageBytes = 32 << 20
+
 // CollectBetween keeps the garbage collector of this process from running until release is called. The caller
 // calls settle between measurements: settle collects if the heap has grown by more than garbageBytes since
 // settle last collected. A collection also starts whenever the heap has grown by eight times garbageBytes.

@@ -75,7 +75,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	}
 	r := newRunner(setting)
 	defer r.close()
-	settle, release := machine.CollectBetween(mostGarbageBytes)
+	settle, release := machine.CollectBetween(machine.UsualGarbageBytes)
 	defer release()
 	m := measurement{settle: settle, cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
 	m.run, m.compete, m.snapshot, m.checks = r.run, compete, process.Look, newNoiseChecks(setting)
@@ -90,9 +90,6 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	}
 	return results, err
 }
-
-// mostGarbageBytes is the largest amount of garbage that is not collected between runs.
-const mostGarbageBytes = 32 << 20
 
 // series holds what was measured of one command.
 type series struct {

@@ -17,11 +17,11 @@ import (
 
 // surroundings is what is known of the CPUs on which the benchmarks run. It is measured on one of them.
 type surroundings struct {
-	setting gobench.Setting
-	counter clock.Rated // its Clock is nil if there is none
-	starts  *process.Launcher
-	cpu     int   // -1 if the system does not tell
-	cpus    []int // all of them; empty if the system does not tell
+	setting  gobench.Setting
+	counter  clock.Rated       // its Clock is nil if there is none
+	launcher *process.Launcher // nil until processes is called
+	cpu      int               // -1 if the system does not tell
+	cpus     []int             // all of them; empty if the system does not tell
 }
 
 // surroundings traces the noise of the CPUs, and measures the core's rate. If one of these can't be measured,
@@ -108,19 +108,19 @@ func (h *surroundings) lookAgain() {
 	h.setting.CoreHz = before
 }
 
-// processes returns p with probes that tell what else runs on this machine.
+// processes returns p with a launcher, and with probes that tell what else runs on this machine.
 func (h *surroundings) processes(p gobench.Processes) gobench.Processes {
-	if h.starts == nil {
-		h.starts = process.NewLauncher()
+	if h.launcher == nil {
+		h.launcher = process.NewLauncher()
 	}
-	p.Slowed, p.Launcher = h.slowed(), h.starts
+	p.Slowed, p.Launcher = h.slowed(), h.launcher
 	p.Others, _ = process.OpenOthers() // nil if they can't be seen
 	return p
 }
 
 func (h *surroundings) close() {
-	if h.starts != nil {
-		h.starts.Close()
+	if h.launcher != nil {
+		h.launcher.Close()
 	}
 	if h.counter.Clock != nil {
 		h.counter.Close()
