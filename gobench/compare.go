@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"chronoscope/stats"
@@ -81,17 +82,39 @@ func (c *Comparison) unusable() bool {
 // in the estimate for one benchmark would shift all pairs.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 	times := func(r *Result, i int) stats.Bounded {
-		on, roundingNs := r.timed.raw[basis][i], r.timed.roundingNs
-		return stats.Bounded{Lo: on.lo - roundingNs, Mid: (on.lo + on.hi) / 2, Hi: on.hi + roundingNs}
+		on := r.timed.raw[basis][i]
+		return stats.Bounded{Lo: on.lo, Mid: (on.lo + on.hi) / 2, Hi: on.hi, Rounding: r.timed.roundingNs, Disturbed: on.hi - on.lo}
 	}
-	for i, at := range b.timed.kind.at {
-		if j, paired := slices.BinarySearch(a.timed.kind.at, at); paired {
-			if pairs.Add(times(a, j), times(b, i)) {
-				repetitions = append(repetitions, at)
-			}
+	var first, second []stats.Bounded
+	var at []int
+	for i, repetition := range b.timed.kind.at {
+		if j, paired := slices.BinarySearch(a.timed.kind.at, repetition); paired {
+			first, second, at = append(first, times(a, j)), append(second, times(b, i)), append(at, repetition)
+		}
+	}
+	if delayedAlike(a.timed.kind, b.timed.kind) {
+		for _, i := range pairs.AddAlike(first, second) {
+			repetitions = append(repetitions, at[i])
+		}
+		return pairs, repetitions
+	}
+	for i := range first {
+		if pairs.Add(first[i], second[i]) {
+			repetitions = append(repetitions, at[i])
 		}
 	}
 	return pairs, repetitions
+}
+
+// alikeShare is the share by which two benchmarks may differ that are delayed alike.
+const alikeShare = 0.2
+
+// delayedAlike reports whether waiting for other programs delays both benchmarks in the same way, as it does two
+// revisions of one benchmark that have the same threads: as many of them can run, and they wait as long. A benchmark
+// that blocks may wait for another process, so that its own waits don't tell.
+func delayedAlike(a, b kind) bool {
+	near := func(x, y, within float64) bool { return math.Abs(x-y) <= within+alikeShare*math.Min(x, y) }
+	return !a.mayBlock && !b.mayBlock && a.alone == b.alone && a.apart == b.apart && near(a.runnable, b.runnable, 0) && near(a.waitPerTimed, b.waitPerTimed, calmShare)
 }
 
 // commonBasis returns the basis that suits both. The timer is right for two that did not wait, and the CPU time

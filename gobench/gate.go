@@ -138,8 +138,7 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 	return hi <= 1+limit
 }
 
-// settled reports whether the comparison may end: its side of the limit is known, or its interval is
-// as narrow as the plan asks.
+// settled reports whether the comparison may end: it has no limit, or its side of the limit is known.
 func (c *Comparison) settled(plan Plan, pairs int) bool {
 	gate := plan.gate()
 	limit, looks := gate.LimitOf(c.Metric), gate.LooksFor(pairs)
@@ -147,9 +146,15 @@ func (c *Comparison) settled(plan Plan, pairs int) bool {
 	if c.placed.layouts > 1 { // the margin may fail with the other half
 		chance /= 2
 	}
-	if math.IsNaN(limit) || c.beyond(looks, (1+limit)*c.placed.margin(0, chance)) <= chance {
-		return true
-	}
-	lo, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)
-	return c.within(limit, looks) || hi-lo <= 2*plan.Precision
+	return math.IsNaN(limit) || c.beyond(looks, (1+limit)*c.placed.margin(0, chance)) <= chance || c.within(limit, looks)
+}
+
+// seemsWithin is the confidence with which a comparison seems to be within its limit.
+const seemsWithin = 0.8
+
+// quiet reports whether the comparison seems to be within its limit, so that other comparisons need its time more.
+// This does not raise the rate of false alarms: a sequence of pairs may end for any reason.
+func (c *Comparison) quiet(plan Plan) bool {
+	_, hi := stats.SignedRankBounds(c.pairs.Logs(), 1-seemsWithin)
+	return hi <= math.Log1p(plan.gate().LimitOf(c.Metric))
 }

@@ -29,7 +29,13 @@ type Series struct {
 	slowedByTracing bool          // then every other repetition is untraced
 	tooSlow         bool          // no repetition fits into the time: the first run replaces it
 	done            bool
-	calls           *Calls // nil if single calls were not asked for
+
+	// For a gate, of the group whose first series this is: whether it is known on which side of its limits it lies,
+	// whether it seems to be within them, and its repetitions at the last look.
+	decided, quiet bool
+	lookedAt       int
+
+	calls *Calls // nil if single calls were not asked for
 }
 
 // Measure repeats the benchmarks in turn until each is known as well as the plan asks for, or has used up its
@@ -150,15 +156,17 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 }
 
 // unfinished returns the groups that need more repetitions. A group continues as a whole, so that its
-// repetitions are pairs. It ends if one of its benchmarks fails.
+// repetitions are pairs. It ends if one of its benchmarks fails. Groups that seem to be within their limit wait
+// until no other group needs their time.
 func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
+	var waiting [][]*Series
 	left := m.leftOver(all)
 	for _, group := range all {
 		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
 		more := false
 		switch {
 		case failed:
-		case len(group) > 1 && m.plan.Gate != nil:
+		case m.gated(group):
 			more = !m.settled(group, pairsAmong(all), left)
 		default:
 			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s) })
@@ -166,28 +174,37 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 		for _, s := range group {
 			s.done = !more
 		}
-		if more {
+		switch {
+		case more && group[0].quiet:
+			waiting = append(waiting, group)
+		case more:
 			busy = append(busy, group)
 		}
 	}
-	return busy
+	if len(busy) > 0 {
+		return busy
+	}
+	return waiting
 }
+
+// gated reports whether a gate judges the group.
+func (m *measurement) gated(group []*Series) bool { return len(group) > 1 && m.plan.Gate != nil }
 
 // mostOverdrawn is how many times its own time a group may take, if other groups leave theirs.
 const mostOverdrawn = 4
 
-// leftOver returns the time that finished groups did not use, less what other groups took of it.
+// leftOver returns the time that finished and waiting groups did not use, less what other groups took of it.
 func (m *measurement) leftOver(all [][]*Series) (left time.Duration) {
 	for _, group := range all {
 		over := m.own(group) - spentOn(group)
-		if group[0].done || over < 0 {
+		if group[0].done || group[0].quiet || over < 0 {
 			left += over
 		}
 	}
 	return left
 }
 
-// own returns the time that a group may always take.
+// own returns the time that a group may take, unless it waits and others take of it.
 func (m *measurement) own(group []*Series) time.Duration {
 	return time.Duration(len(group)) * m.plan.MaxTime
 }
@@ -200,23 +217,29 @@ func spentOn(group []*Series) (spent time.Duration) {
 }
 
 // settled reports whether a pair may end: its comparisons show on which side of the limit they lie, or its own
-// time and the time that others left are used up.
+// time and the time that others left are used up. At each look it also notes whether the pair is quiet.
 func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bool {
 	spent, own, n := spentOn(group), m.own(group), len(group[1].Repetitions)
 	limits := m.plan.limits()
-	if limits.Time = own; n >= limits.Least && left > 0 {
+	limits.Time = own
+	switch {
+	case n < limits.Least:
+	case left > 0:
 		limits.Time = mostOverdrawn * own
+	case group[0].quiet: // others took its time
+		limits.Time = 0
 	}
 	switch {
-	case group[0].tooSlow || group[1].tooSlow || limits.Ended(n, spent):
+	case group[0].decided || group[0].tooSlow || group[1].tooSlow || limits.Ended(n, spent):
 		return true
-	case n < limits.Least:
-		return false
-	case !m.plan.gate().LooksFor(pairs).Due(n):
+	case n < limits.Least || n == group[0].lookedAt || !m.plan.gate().LooksFor(pairs).Due(n):
 		return false
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
-	return !slices.ContainsFunc(CompareAll(then, now, 2*m.plan.Precision, m.plan.Seed), func(c Comparison) bool { return !c.settled(m.plan, pairs) })
+	open := slices.DeleteFunc(CompareAll(then, now, 2*m.plan.Precision, m.plan.Seed), func(c Comparison) bool { return c.settled(m.plan, pairs) })
+	group[0].lookedAt, group[0].decided = n, len(open) == 0
+	group[0].quiet = !slices.ContainsFunc(open, func(c Comparison) bool { return !c.quiet(m.plan) })
+	return group[0].decided
 }
 
 // enough reports whether the series may end.

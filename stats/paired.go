@@ -47,9 +47,9 @@ func OutcomeOf(ratio Estimate, p, tolerance float64) Outcome {
 	return Undecided
 }
 
-// Bounded is a time that lies between Lo and Hi; Mid is the best guess. Disturbed is the amount
-// of disturbance, in any unit.
-type Bounded struct{ Lo, Mid, Hi, Disturbed float64 }
+// Bounded is a time that lies between Lo and Hi; Mid is the best guess. All three may be off by Rounding.
+// Disturbed is the amount of disturbance, in any unit.
+type Bounded struct{ Lo, Mid, Hi, Rounding, Disturbed float64 }
 
 // Pairs compares two subjects that are measured one right after the other, in random order, many times.
 // Anything that slows the machine for longer than both take cancels in the ratio of each pair. If the
@@ -59,14 +59,43 @@ type Pairs struct{ low, middle, high, disturbed []float64 } // the ratios, and h
 // Add adds a pair of times, and reports whether the pair counts. It does not count if one of the times may be
 // 0.
 func (p *Pairs) Add(first, second Bounded) bool {
-	if !(first.Lo > 0 && second.Lo > 0) {
+	if !(first.Lo > first.Rounding && second.Lo > second.Rounding) {
 		return false
 	}
-	p.low = append(p.low, second.Lo/first.Hi)
+	p.low = append(p.low, (second.Lo-second.Rounding)/(first.Hi+first.Rounding))
 	p.middle = append(p.middle, second.Mid/first.Mid)
-	p.high = append(p.high, second.Hi/first.Lo)
+	p.high = append(p.high, (second.Hi+second.Rounding)/(first.Lo-first.Rounding))
 	p.disturbed = append(p.disturbed, first.Disturbed+second.Disturbed)
 	return true
+}
+
+// AddAlike adds pairs of two subjects that are disturbed alike, and returns the indices of those that count. How far
+// a disturbance delayed a subject is not known, but it delayed both as far: where one time lies between its bounds,
+// the other lies, too. So the bounds of a ratio are those of [Pairs.Add] only as far as the subjects' disturbances
+// differ, in the median of all pairs.
+func (p *Pairs) AddAlike(first, second []Bounded) (counted []int) {
+	var bounded Pairs
+	var early, late []float64 // the logarithms by which the ratios at both ends differ from those in the middle
+	for i, a := range first {
+		b := second[i]
+		if !bounded.Add(a, b) {
+			continue
+		}
+		counted = append(counted, i)
+		middle := math.Log(b.Mid / a.Mid)
+		early, late = append(early, math.Log(b.Lo/a.Lo)-middle), append(late, math.Log(b.Hi/a.Hi)-middle)
+	}
+	if len(counted) == 0 {
+		return nil
+	}
+	atLo, atHi := Median(early), Median(late)
+	for i, ratio := range bounded.middle {
+		a, b := first[counted[i]], second[counted[i]]
+		rounding := math.Exp(a.Rounding/a.Mid + b.Rounding/b.Mid)
+		bounded.low[i], bounded.high[i] = ratio*math.Exp(min(0, atLo, atHi))/rounding, ratio*math.Exp(max(0, atLo, atHi))*rounding
+	}
+	p.Append(bounded)
+	return counted
 }
 
 // Append adds the pairs of more to p.

@@ -109,3 +109,36 @@ func TestAppendedPairs(t *testing.T) {
 		t.Errorf("%v to %v is beside the centre, %v", lo, hi, middle)
 	}
 }
+
+// Two subjects wait for other programs for a tenth of their time. It is not known how far that delayed them: if it
+// delayed both alike, the ratio is known, and else it is known to a tenth. Where the second one waits for a fifth, the
+// ratio lies between that without and with what it waited longer. Rounding stays in all bounds.
+func TestPairsDisturbedAlike(t *testing.T) {
+	one := func(ns, waited, rounding float64) Bounded {
+		return Bounded{Lo: ns * (1 - waited), Mid: ns * (1 - waited/2), Hi: ns, Rounding: rounding}
+	}
+	for _, c := range []struct {
+		waited, rounding, lo, hi float64
+	}{{0.1, 0, 1.05, 1.05}, {0.2, 0, 1.05 * 0.8 / 0.9, 1.05}, {0.1, 0.5, 1.05 * (1 - 0.01), 1.05 * (1 + 0.01)}} {
+		var first, second []Bounded
+		for i := range 20 {
+			ns := 100 + float64(i)
+			first, second = append(first, one(ns, 0.1, c.rounding)), append(second, one(1.05*ns, c.waited, c.rounding))
+		}
+		first, second = append(first, Bounded{Hi: 1}), append(second, one(1, 0, 0)) // does not count
+		var alike, apart Pairs
+		if counted := alike.AddAlike(first, second); len(counted) != 20 || counted[19] != 19 {
+			t.Errorf("waits of %v: these count: %v", c.waited, counted)
+		}
+		for i := range first {
+			apart.Add(first[i], second[i])
+		}
+		ratio := alike.Compare(0, 1).Ratio
+		if math.Abs(ratio.Lo-c.lo) > 2e-3 || math.Abs(ratio.Hi-c.hi) > 2e-3 {
+			t.Errorf("waits of %v, rounded by %v: %v, expected %v to %v", c.waited, c.rounding, ratio, c.lo, c.hi)
+		}
+		if wide := apart.Compare(0, 1).Ratio; !(wide.Lo < ratio.Lo-0.02 && wide.Hi > ratio.Hi+0.02) {
+			t.Errorf("waits of %v: apart they say %v, alike %v", c.waited, wide, ratio)
+		}
+	}
+}
