@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"math"
 	"testing"
 
 	"chronoscope/stats"
@@ -66,5 +67,30 @@ func TestTimesThatAreNotKnown(t *testing.T) {
 	}
 	if c := Compare(r, r, 0.02, 1); c.Outcome != stats.Undecided || c.Why == "" {
 		t.Errorf("%s: %q", c.Outcome, c.Why)
+	}
+}
+
+// Two revisions with the same threads are delayed alike. Others are not: if one has more threads, if it waits longer
+// than the other one, or if either blocks, so that it may wait for another process.
+func TestDelayedAlike(t *testing.T) {
+	alone := kind{alone: true, runnable: 1.03, waitPerTimed: 0.02}
+	changed := func(change func(*kind)) kind { k := alone; change(&k); return k }
+	for name, c := range map[string]struct {
+		k    kind
+		want bool
+	}{
+		"the same":            {alone, true},
+		"a little more":       {changed(func(k *kind) { k.runnable, k.waitPerTimed = 1.1, 0.025 }), true},
+		"hardly any wait":     {changed(func(k *kind) { k.waitPerTimed = 0.017 }), true},
+		"two threads":         {changed(func(k *kind) { k.runnable = 1.9 }), false},
+		"not alone":           {changed(func(k *kind) { k.alone = false }), false},
+		"waits twice":         {changed(func(k *kind) { k.waitPerTimed = 0.04 }), false},
+		"may block":           {changed(func(k *kind) { k.mayBlock = true }), false},
+		"unknown":             {changed(func(k *kind) { k.runnable, k.waitPerTimed = math.NaN(), math.NaN() }), false},
+		"each call by itself": {changed(func(k *kind) { k.apart = true }), false},
+	} {
+		if got := delayedAlike(alone, c.k) && delayedAlike(c.k, alone); got != c.want {
+			t.Errorf("%s: delayed alike: %v", name, got)
+		}
 	}
 }

@@ -77,6 +77,36 @@ func TestTimeGoesToTheUndecided(t *testing.T) {
 	}
 }
 
+// Benchmarks that seem to be within a narrow limit, though no time would show that they are, wait while one that is
+// slower needs their time. With its own time alone it was not found.
+func TestWhatSeemsWithinWaits(t *testing.T) {
+	plan := QuickPlan
+	plan.MaxTime = 3 * time.Second
+	plan = plan.WithGate(&Gate{Limit: 0.01})
+	s := &suite{
+		rng: rand.New(rand.NewPCG(1, 12)), pairs: map[string]int{},
+		deviation: map[string]float64{"Benchmark0": 0.1, "Benchmark1": 0.03, "Benchmark2": 0.03, "Benchmark3": 0.03, "Benchmark4": 0.03},
+		slower:    map[string]float64{"Benchmark0": 1.05},
+	}
+	own, all := 2*plan.MaxTime, time.Duration(0)
+	for i, j := range s.judge(5, plan) {
+		var spent time.Duration
+		for _, r := range []*Result{j.A, j.B} {
+			for _, rep := range r.Repetitions {
+				spent += time.Duration(rep.Few.WallNs + rep.Many.WallNs)
+			}
+		}
+		all += spent
+		t.Logf("%s: %s after %d pairs, %v", j.B.Name, j.Side, j.pairs.Len(), spent)
+		if found := j.Side == stats.Beyond; found != (i == 0) || (spent > own) != (i == 0) {
+			t.Errorf("%s: %s after %v; its own time is %v", j.B.Name, j.Side, spent, own)
+		}
+	}
+	if all > 5*own {
+		t.Errorf("all took %v, more than %v", all, 5*own)
+	}
+}
+
 // Of suites of equal code no more fail than is allowed, with nothing at all allowed to be
 // slower, and of as many with one slowdown that is visible nearly all do.
 func TestGateOfSuites(t *testing.T) {

@@ -29,13 +29,7 @@ type Series struct {
 	slowedByTracing bool          // then every other repetition is untraced
 	tooSlow         bool          // no repetition fits into the time: the first run replaces it
 	done            bool
-
-	// For a gate, of the group whose first series this is: whether it is known on which side of its limits it lies,
-	// whether it seems to be within them, and its repetitions at the last look.
-	decided, quiet bool
-	lookedAt       int
-
-	calls *Calls // nil if single calls were not asked for
+	calls           *Calls // nil if single calls were not asked for
 }
 
 // Measure repeats the benchmarks in turn until each is known as well as the plan asks for, or has used up its
@@ -61,10 +55,18 @@ type measurement struct {
 	setting  Setting
 	progress Progress
 	rng      *rand.Rand
+	standing []standing // of each group
+}
+
+// standing is what a gate knows of a group.
+type standing struct {
+	// decided says that the sides of the limits are known, and quiet that the group seems to be within them.
+	decided, quiet bool
+	lookedAt       int // the repetitions at the last look
 }
 
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
-	m.plan = m.plan.forPairs(pairsAmong(all)).forManyProcesses()
+	m.plan, m.standing = m.plan.forPairs(pairsAmong(all)).forManyProcesses(), make([]standing, len(all))
 	for i, group := range all {
 		for _, s := range group {
 			m.tell(0.2*float64(i)/float64(len(all)), "how long is "+s.Benchmark.Name)
@@ -161,13 +163,13 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	var waiting [][]*Series
 	left := m.leftOver(all)
-	for _, group := range all {
+	for i, group := range all {
 		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
 		more := false
 		switch {
 		case failed:
-		case m.gated(group):
-			more = !m.settled(group, pairsAmong(all), left)
+		case len(group) > 1 && m.plan.Gate != nil:
+			more = !m.settled(group, &m.standing[i], pairsAmong(all), left)
 		default:
 			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s) })
 		}
@@ -175,7 +177,7 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 			s.done = !more
 		}
 		switch {
-		case more && group[0].quiet:
+		case more && m.standing[i].quiet:
 			waiting = append(waiting, group)
 		case more:
 			busy = append(busy, group)
@@ -187,17 +189,14 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	return waiting
 }
 
-// gated reports whether a gate judges the group.
-func (m *measurement) gated(group []*Series) bool { return len(group) > 1 && m.plan.Gate != nil }
-
 // mostOverdrawn is how many times its own time a group may take, if other groups leave theirs.
 const mostOverdrawn = 4
 
 // leftOver returns the time that finished and waiting groups did not use, less what other groups took of it.
 func (m *measurement) leftOver(all [][]*Series) (left time.Duration) {
-	for _, group := range all {
+	for i, group := range all {
 		over := m.own(group) - spentOn(group)
-		if group[0].done || group[0].quiet || over < 0 {
+		if group[0].done || m.standing[i].quiet || over < 0 {
 			left += over
 		}
 	}
@@ -218,7 +217,7 @@ func spentOn(group []*Series) (spent time.Duration) {
 
 // settled reports whether a pair may end: its comparisons show on which side of the limit they lie, or its own
 // time and the time that others left are used up. At each look it also notes whether the pair is quiet.
-func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bool {
+func (m *measurement) settled(group []*Series, known *standing, pairs int, left time.Duration) bool {
 	spent, own, n := spentOn(group), m.own(group), len(group[1].Repetitions)
 	limits := m.plan.limits()
 	limits.Time = own
@@ -226,20 +225,19 @@ func (m *measurement) settled(group []*Series, pairs int, left time.Duration) bo
 	case n < limits.Least:
 	case left > 0:
 		limits.Time = mostOverdrawn * own
-	case group[0].quiet: // others took its time
+	case known.quiet: // others took its time
 		limits.Time = 0
 	}
 	switch {
-	case group[0].decided || group[0].tooSlow || group[1].tooSlow || limits.Ended(n, spent):
+	case known.decided || group[0].tooSlow || group[1].tooSlow || limits.Ended(n, spent):
 		return true
-	case n < limits.Least || n == group[0].lookedAt || !m.plan.gate().LooksFor(pairs).Due(n):
+	case n < limits.Least || n == known.lookedAt || !m.plan.gate().LooksFor(pairs).Due(n):
 		return false
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
 	open := slices.DeleteFunc(CompareAll(then, now, 2*m.plan.Precision, m.plan.Seed), func(c Comparison) bool { return c.settled(m.plan, pairs) })
-	group[0].lookedAt, group[0].decided = n, len(open) == 0
-	group[0].quiet = !slices.ContainsFunc(open, func(c Comparison) bool { return !c.quiet(m.plan) })
-	return group[0].decided
+	*known = standing{len(open) == 0, !slices.ContainsFunc(open, func(c Comparison) bool { return !c.quiet(m.plan) }), n}
+	return known.decided
 }
 
 // enough reports whether the series may end.

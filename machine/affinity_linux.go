@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -23,9 +24,9 @@ func affinity() ([]int, error) {
 		}
 	}
 	var cpus []int
-	for cpu := range maxCPU + 1 {
-		if set.IsSet(cpu) {
-			cpus = append(cpus, cpu)
+	for i, word := range set { // nearly all are 0
+		for ; word != 0; word &= word - 1 {
+			cpus = append(cpus, i*bits.UintSize+bits.TrailingZeros(uint(word)))
 		}
 	}
 	return cpus, nil
