@@ -335,10 +335,10 @@ func result(found []explanation, points []Point, out []bool, ends []int, values 
 	return r
 }
 
-// winsorized returns the variance if each outlier is moved to the limit beyond which points are
-// outliers. The mean without outliers is a trimmed mean, and its error follows from this variance
-// (Tukey and McLaughlin, "Less vulnerable confidence and significance procedures for location based
-// on a single sample", 1963).
+// winsorized returns the variance for the standard errors of levels. It comes from the sum of squares in which each
+// outlier counts as if it lay at the limit beyond which points are outliers. That sum is divided by the number of
+// points that are not outliers, since a level is the mean of these: a trimmed mean (Tukey and McLaughlin, "Less
+// vulnerable confidence and significance procedures for location based on a single sample", 1963).
 func (e explanation) winsorized() float64 {
 	all, used := float64(len(e.innovations)), float64(e.used)
 	return e.variance * (used + (all-used)*outlierLimit*outlierLimit) / used

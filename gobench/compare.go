@@ -41,11 +41,16 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	return c
 }
 
-// CompareAll compares the times of two benchmarks, and each metric that both report.
-func CompareAll(a, b *Result, tolerance float64, seed uint64) []Comparison {
-	all := []Comparison{Compare(a, b, tolerance, seed)}
-	for _, unit := range metricsInBoth(a, b) {
-		all = append(all, CompareMetric(a, b, unit, seed))
+// CompareAll compares the times of two benchmarks, and each metric that both report. MB/s follows from the time, and is
+// compared only if the plan's gate has a limit for it. Times that differ by less than twice the plan's precision are the
+// same.
+func CompareAll(a, b *Result, plan Plan) []Comparison {
+	all := []Comparison{Compare(a, b, 2*plan.Precision, plan.Seed)}
+	for _, m := range b.Metrics {
+		follows := m.Unit == "MB/s" && math.IsNaN(plan.gate().LimitOf(m.Unit))
+		if !follows && slices.ContainsFunc(a.Metrics, func(n Metric) bool { return n.Unit == m.Unit }) {
+			all = append(all, CompareMetric(a, b, m.Unit, plan.Seed))
+		}
 	}
 	return all
 }

@@ -138,11 +138,16 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 	return hi <= 1+limit
 }
 
-// settled reports whether the comparison may end: it has no limit, or its side of the limit is known.
-func (c *Comparison) settled(plan Plan, pairs int) bool {
+// settled reports whether the comparison may end: it has no limit, or its side of the limit is known by the latest look.
+// Pairs after that look don't count yet, or there would be more looks than share the chance of an error.
+func (c Comparison) settled(plan Plan, pairs int) bool {
 	gate := plan.gate()
 	limit, looks := gate.LimitOf(c.Metric), gate.LooksFor(pairs)
-	chance := gate.Chance(pairs)
+	chance, seen := gate.Chance(pairs), looks.Last(c.pairs.Len())
+	c.pairs = c.pairs.First(seen)
+	if c.counts != nil {
+		c.counts = &counts{c.counts.first[:seen], c.counts.second[:seen], c.counts.strays}
+	}
 	if c.placed.layouts > 1 { // the margin may fail with the other half
 		chance /= 2
 	}

@@ -59,7 +59,7 @@ func TestTimeGoesToTheUndecided(t *testing.T) {
 	plan = plan.WithGate(&Gate{Limit: 0.05})
 	s := &suite{
 		rng: rand.New(rand.NewPCG(1, 7)), pairs: map[string]int{},
-		deviation: map[string]float64{"Benchmark0": 0.2, "Benchmark1": 0.001, "Benchmark2": 0.001, "Benchmark3": 0.001, "Benchmark4": 0.001},
+		deviation: map[string]float64{"Benchmark0": 0.25, "Benchmark1": 0.001, "Benchmark2": 0.001, "Benchmark3": 0.001, "Benchmark4": 0.001},
 		slower:    map[string]float64{"Benchmark0": 1.2, "Benchmark1": 1.2},
 	}
 	for i, j := range s.judge(5, plan) {
@@ -85,10 +85,10 @@ func TestWhatSeemsWithinWaits(t *testing.T) {
 	plan = plan.WithGate(&Gate{Limit: 0.01})
 	s := &suite{
 		rng: rand.New(rand.NewPCG(1, 12)), pairs: map[string]int{},
-		deviation: map[string]float64{"Benchmark0": 0.1, "Benchmark1": 0.03, "Benchmark2": 0.03, "Benchmark3": 0.03, "Benchmark4": 0.03},
+		deviation: map[string]float64{"Benchmark0": 0.14, "Benchmark1": 0.03, "Benchmark2": 0.03, "Benchmark3": 0.03, "Benchmark4": 0.03},
 		slower:    map[string]float64{"Benchmark0": 1.05},
 	}
-	own, all := 2*plan.MaxTime, time.Duration(0)
+	own, all, left := 2*plan.MaxTime, time.Duration(0), 0
 	for i, j := range s.judge(5, plan) {
 		var spent time.Duration
 		for _, r := range []*Result{j.A, j.B} {
@@ -98,12 +98,18 @@ func TestWhatSeemsWithinWaits(t *testing.T) {
 		}
 		all += spent
 		t.Logf("%s: %s after %d pairs, %v", j.B.Name, j.Side, j.pairs.Len(), spent)
-		if found := j.Side == stats.Beyond; found != (i == 0) || (spent > own) != (i == 0) {
-			t.Errorf("%s: %s after %v; its own time is %v", j.B.Name, j.Side, spent, own)
+		if found := j.Side == stats.Beyond; found != (i == 0) {
+			t.Errorf("%s: %s", j.B.Name, j.Side)
+		}
+		switch {
+		case i == 0 && spent <= own:
+			t.Errorf("%s: found in its own time: the case shows nothing", j.B.Name)
+		case i > 0 && spent < own:
+			left++
 		}
 	}
-	if all > 5*own {
-		t.Errorf("all took %v, more than %v", all, 5*own)
+	if all > 5*own || left < 2 {
+		t.Errorf("all took %v of %v, and %d left time to others", all, 5*own, left)
 	}
 }
 
@@ -196,7 +202,7 @@ func TestMetricsAreGated(t *testing.T) {
 		}
 		var all []Comparison
 		for _, group := range measured {
-			all = append(all, CompareAll(Conclude(group[0], plan, setting), Conclude(group[1], plan, setting), 0.02, 1)...)
+			all = append(all, CompareAll(Conclude(group[0], plan, setting), Conclude(group[1], plan, setting), plan)...)
 		}
 		judged := Judge(all, plan)
 		if len(judged) != 8 {

@@ -81,7 +81,7 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 			wait += rep.perIteration(waitNs)
 			delay += rep.perIteration(delayNs)
 			cpu += rep.perIteration(cpuNs)
-			missing = append(missing, rep.perIteration(idleNs)/rep.perIteration(cpuNs))
+			missing = append(missing, rep.missing())
 		}
 		if !s.slowedByTracing || !rep.Traced || !untraced {
 			k.used, k.at = append(k.used, rep), append(k.at, i)
@@ -127,6 +127,17 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	k.overlaps = stats.Quantile(atOnce, strayShare) > 1
 	k.clockTells = !k.undelayed && k.clockBeats(k.basis())
 	return k
+}
+
+// missing returns the time without a runnable thread in a repetition, as a share of the CPU time. Threads that wait in
+// vain hide such time, and if they do so in the shorter run, the difference of both runs shows some where there is none.
+// So the longer run has to show it, too, if its counters are those of its iterations.
+func (r Repetition) missing() float64 {
+	share := r.perIteration(idleNs) / r.perIteration(cpuNs)
+	if r.Many.alone() {
+		share = math.Min(share, idleNs(r.Many)/r.Many.CPUNs)
+	}
+	return share
 }
 
 // runsDelayShare returns the share of the time of runs for which their threads waited for other programs, of

@@ -225,3 +225,19 @@ func TestTooSlow(t *testing.T) {
 		t.Errorf("%d repetitions, %+v", len(r.Repetitions), r)
 	}
 }
+
+// Threads that wait in vain in the shorter run, as the collector's do beside other programs, do not make a benchmark
+// that computes all the time look as if it blocked.
+func TestVainWaitsOfTheShorterRun(t *testing.T) {
+	s := &Series{Benchmark: Benchmark{Name: "BenchmarkX"}, few: 200, many: 1000}
+	of := func(n int, wallMs, cpuMs, waitMs float64) Observation {
+		return Observation{N: n, Procs: 2, TimedNs: wallMs * 1e6, WallNs: wallMs * 1e6, CPUNs: cpuMs * 1e6, WaitNs: waitMs * 1e6, ProcessNs: (wallMs + 5) * 1e6}
+	}
+	for i := range 12 {
+		vain := float64(15 + i%5)
+		s.Repetitions = append(s.Repetitions, Repetition{Few: of(200, 20, 5, 15+vain), Many: of(1000, 81, 25, 56+float64(i%3)), Traced: true})
+	}
+	if k := kindOf(s, 2, nil); k.mayBlock || k.blocks || !k.alone {
+		t.Errorf("blocks: %v, %v, alone: %v; missing %v", k.mayBlock, k.blocks, k.alone, each(k.used, Repetition.missing))
+	}
+}

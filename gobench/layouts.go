@@ -9,10 +9,10 @@ import (
 	"chronoscope/stats"
 )
 
-// The address of a function changes its time by some percent, for as long as the binary is the same. Any edit
-// moves functions, so this is noise, which more runs of one binary don't show. Pairs are therefore run in
-// several layouts of each revision. The scatter of the layouts beyond that of their pairs is a component of
-// variance of its own.
+// A function takes some percent more or less time at another address, and its address is the same in all runs of one
+// binary. Any edit moves functions. So the effect of the address is noise, which more runs of one binary don't show.
+// Pairs are therefore run in several layouts of each revision. Ratios scatter between layouts, and between the pairs
+// of one layout; these are two components of variance.
 
 // inLayout returns the benchmark with the binary for a repetition.
 func (b Benchmark) inLayout(repetition int) Benchmark {

@@ -235,7 +235,7 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 		return false
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
-	open := slices.DeleteFunc(CompareAll(then, now, 2*m.plan.Precision, m.plan.Seed), func(c Comparison) bool { return c.settled(m.plan, pairs) })
+	open := slices.DeleteFunc(CompareAll(then, now, m.plan), func(c Comparison) bool { return c.settled(m.plan, pairs) })
 	*known = standing{len(open) == 0, !slices.ContainsFunc(open, func(c Comparison) bool { return !c.quiet(m.plan) }), n}
 	return known.decided
 }
@@ -356,8 +356,8 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 	}
 }
 
-// affordsOne reports whether one repetition with the fewest iterations fits into the time, judged by the first
-// run.
+// affordsOne reports whether one repetition with the fewest iterations would end within twice the plan's time for the
+// benchmark, counting what is spent already, judged by the first run.
 func (m *measurement) affordsOne(s *Series) bool {
 	const calls = fewestFew + 1 + fewestMany + 1 // each process makes one call more
 	return s.spent+time.Duration(s.first.WallNs/(fewestFew+1)*calls) <= 2*m.plan.MaxTime

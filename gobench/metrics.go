@@ -91,16 +91,6 @@ func (c counts) within(limit float64) bool {
 	return len(c.first) > 0 && slices.Max(c.second) <= slices.Min(c.first)*limit+c.strays
 }
 
-// metricsInBoth returns the units that both report, except MB/s, which follows from the time.
-func metricsInBoth(a, b *Result) (units []string) {
-	for _, m := range b.Metrics {
-		if m.Unit != "MB/s" && slices.ContainsFunc(a.Metrics, func(n Metric) bool { return n.Unit == m.Unit }) {
-			units = append(units, m.Unit)
-		}
-	}
-	return units
-}
-
 // metric returns what a repetition shows for the i-th metric of its longer run.
 func (r Repetition) metric(i int) float64 {
 	many := r.Many.Metrics[i]

@@ -5,23 +5,23 @@
 // of many samples, once they agree, are the time sought. Bryant found that this holds for code that is shorter
 // than a time slice. For longer code the scheme is off by the machine's load, while it claims an error of a
 // tenth of a percent. Here each sample also carries what the kernel counted meanwhile and how fast the core
-// ran. Known losses are subtracted, and samples with unknown losses are left out. What the rest can still hold
-// is inferred from looks: short stretches between the samples that see what the CPU loses. The result
-// also has the figure of Bryant's scheme, and the accuracy that the scheme claims.
+// ran. Known losses are subtracted, and samples with unknown losses are left out. What the other samples may still
+// have lost is estimated from looks: a look is a short stretch of known work between the samples, which shows what
+// the CPU loses. The result also has the figure of Bryant's scheme, and the accuracy that the scheme claims.
 //
 // A busy hyperthread on the same core, also one that only the host sees, slows independent instructions but no
 // chain of multiplications. A probe before and after each sample shows it ([clock.PortProbe]). Samples on a
 // shared core are left out if they take longer than the others; if there are no others, the figure is suspect.
-// Programs on other CPUs may slow the core through shared caches and memory. The number of CPUs that they use
-// is watched. If it was smaller for a while, the samples show what these programs add. If they ran all the
-// time, the figure is suspect, unless the samples are more equal than contention for memory ever leaves them.
+// Programs on other CPUs may slow the core through shared caches and memory. So kbest watches how many CPUs they use.
+// If they used fewer for a while, the samples of that time show what these programs add. If they used as many all the
+// time, the figure is suspect, unless the samples differ by less than they would if they waited for memory.
 //
 // If calls differ by more than disturbances explain, the figure is their mean, [Mean], and not the least: a
 // writer that flushes at each 64th call costs what it costs on the whole. If the mean is known no better than
-// to a quarter, the figure remains the least and is suspect; the mean is in [Result.Mean]. If a few long
-// samples may come from slow calls or from rare disturbances, the interval of the least reaches up to what both
-// allow. Some samples have many calls, to catch rare slow ones. Slow calls that are rarer than 1 in a third of
-// the timed calls may be missed; [Result.Caveats] gives this number. The first trials are spread over
+// to a quarter, the figure remains the least and is suspect; the mean is in [Result.Mean]. If a few samples are
+// long, they may hold slow calls, or rare disturbances; then the figure is the least, and its interval reaches beyond
+// the mean. Some samples have many calls, to catch rare slow ones. If n calls were timed, slow calls that are rarer
+// than 1 in n/3 may be missed; [Result.Caveats] tells n/3. The first trials are spread over
 // [Plan.Span], a second by default, so that a cost that changes in phases shows; the caveats tell how long the
 // subject was watched. If the cost changes for good during the measurement, and at least a thirty-second of the
 // samples lie on either side of the change, the figure is suspect. So is a mean that differs between short and

@@ -20,8 +20,9 @@ type Plan struct {
 	// MaxTime is how long a subject may run in all. This is running time: on a machine that eleven programs
 	// share it takes eleven times as long.
 	MaxTime time.Duration
-	// Span is the time over which the first trials are spread, in several bursts with pauses, so that work
-	// whose cost changes in shorter phases is seen in several of them. 0 makes no pauses.
+	// Span is the time over which the first trials are spread. They come in several bursts, with pauses in between:
+	// if the cost of the work changes in phases shorter than Span, the trials see several phases. 0 makes no
+	// pauses.
 	Span time.Duration
 	// CallLimit is the longest time that a single call may take. It can be checked only after the call returns.
 	// A call that never returns is never measured, and belongs into a process of its own.

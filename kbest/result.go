@@ -231,8 +231,9 @@ const unseenShare = 0.05
 // escapeNs is the length of a sample that timers at 1,000 Hz seldom hit, in nanoseconds.
 const escapeNs = 200e3
 
-// widen adds to the interval what the samples can't show: the error of the clock's rate, fixed time in each
-// trial, unknown noise, and the empty loop.
+// widen subtracts the time of the empty loop from the estimate, and widens the interval by what the samples can't
+// show: the errors of the clock's rate, of the empty loop and of the core's rate, fixed time in each trial, and
+// unknown noise. If the core's rate is known, it also sets the cycles.
 func (c *conclusion) widen(runNs float64) {
 	e := &c.Estimate
 	defer func() {

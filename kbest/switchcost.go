@@ -19,9 +19,11 @@ type switchCost struct {
 	mostNs float64   // upper bound of what is drawn
 }
 
-// bounded returns the cost with an upper bound: a few times what switches add to the samples that had some,
-// compared with those that had none. Long calls have more switches, so that long calls of a subject whose own
-// time varies could pass for costly switches. If that is possible, only what is known beforehand counts.
+// bounded returns the cost with an upper bound: boundTimes what a switch typically adds to a sample, compared with
+// the samples without switches. But long calls have more switches. If the subject's own time varies, its long calls
+// could therefore pass for costly switches. Unless the samples rule that out, bounded discards what they tell about
+// switches, and returns the cost that is assumed beforehand, up to usualSwitchNs. It returns c unchanged if only a
+// few samples have no switch.
 func (c switchCost) bounded(samples []*Sample) switchCost {
 	var kept, added []float64
 	for _, x := range samples {

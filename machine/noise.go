@@ -61,6 +61,9 @@ type Interruption struct {
 	Kernel bool
 }
 
+// Share returns the mean share of a thread's running time that the timer takes.
+func (i Interruption) Share() float64 { return (1 - i.Missing) * i.MeanNs / i.PeriodNs }
+
 // Known reports whether the CPU was observed.
 func (n Noise) Known() bool { return n.WatchedNs > 0 }
 
@@ -69,7 +72,7 @@ func (n Noise) Known() bool { return n.WatchedNs > 0 }
 func (n Noise) ShareLost() float64 {
 	share := n.IrregularShare
 	for _, r := range n.Regular {
-		share += (1 - r.Missing) * r.MeanNs / r.PeriodNs
+		share += r.Share()
 	}
 	return share
 }

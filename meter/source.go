@@ -28,8 +28,8 @@ type Source struct {
 	// fine is a finer clock, in nanoseconds, which is read at rare calls to see at which place in the tick they
 	// fall, and whether the coarse clock keeps time.
 	fine func() int64
-	// sameTime says that both clocks show the same time, apart from the ticks, and so don't drift
-	// apart.
+	// sameTime says that clock and fine show the same time, except that clock changes at its ticks only. So they
+	// never drift apart.
 	sameTime bool
 }
 

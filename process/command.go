@@ -105,9 +105,9 @@ type Run struct {
 	// itself many while it collects garbage.
 	Untraced error
 	Signals  int
-	// StoppedNs is the time for which the tracer kept threads stopped, as far as it knows: from the
-	// notice of each stop until it let the thread continue, including its own waits for a CPU. Stops
-	// is the number of these stops; each is a [Blocked] event.
+	// StoppedNs is the time for which the tracer kept threads stopped, as far as the tracer knows. Each stop lasts
+	// from its notice until the tracer lets the thread continue, and includes the tracer's run-queue wait. Stops is
+	// the number of these stops; each is a [Blocked] event.
 	StoppedNs int64
 	Stops     int
 	// TimedWaits is the number of system calls that could wait until some time: to sleep, to wait for something

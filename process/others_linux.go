@@ -118,9 +118,10 @@ func (o *Others) Look(started int, here []int) (use OthersUse) {
 	return use
 }
 
-// addUnseen adds the CPU time of processes that were not seen; all others together used allNs. The kernel adds
-// the CPU time of a process to that of all when the process gives up its CPU, and at each tick: for processes
-// that still run, the last tick may be missing.
+// addUnseen adds the CPU time of the processes that were not seen. allNs is what the kernel counted for all other
+// processes together, seen or not. The kernel adds to that sum when a process gives up its CPU, and at each tick, so
+// that the sum may lack the last tick of each process that still runs. For these, addUnseen adds a tick for each CPU,
+// or as much CPU time as was seen if that is less.
 func (u *OthersUse) addUnseen(allNs int64) {
 	const tickNs = 10e6 // at most
 	unseenNs := max(0, allNs-u.CPUNs) + min(u.CPUNs, tickNs*int64(runtime.NumCPU()))

@@ -15,6 +15,17 @@ func unknown() stats.Estimate {
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
 }
 
+// concludeBoth returns the result of a command's runs, with the time on this machine while no other program runs: that
+// without the interrupts, to which nothing was subtracted for them.
+func concludeBoth(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
+	idle := conclude(s, plan, setting, w.withoutInterrupts()).Estimate // first, as it sets the bounds of the runs
+	r := conclude(s, plan, setting, w)
+	if r.Estimate.Value > 0 && idle.Value > 0 {
+		r.Idle, r.Interrupts = &idle, w.interrupts()
+	}
+	return r
+}
+
 // conclude returns the result of a command's runs. It takes all runs, or only the calm ones, in which nobody else can
 // have delayed the program, if these have a better verdict, or the same one and a narrower interval.
 func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {

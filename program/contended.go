@@ -53,7 +53,8 @@ func (m *measurement) contend(ctx context.Context, s *series) error {
 	}
 	cpus := cpusOf(s.command, m.cpus)
 	defer m.compete(s.command.CPUs, cpus)()
-	// The loops take nearly all of the time from a program of a high niceness, or of the policy SCHED_IDLE.
+	// Beside the loops, a program of a high niceness or of the policy SCHED_IDLE gets hardly any CPU time. So these
+	// runs have a time limit.
 	limited, cancel := context.WithTimeout(ctx, time.Duration(contendedShare*float64(m.plan.MaxTime)))
 	defer cancel()
 	for range contendedRuns {

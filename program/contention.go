@@ -138,8 +138,9 @@ func unjoined(events []process.Event) (lengths []float64) {
 
 // ends are the events within a program for which its threads can wait.
 type ends struct {
-	// awaited holds when threads exited or became other programs, in order of time, by the process that can wait
-	// for that. exits holds when each thread exited, by its number.
+	// awaited holds, for each process, the times of the events that its threads can wait for, in order: the exits of
+	// its own threads, and the exits and execs in processes that it started. exits holds the time of each thread's
+	// exit, by the thread's number.
 	awaited map[int][]float64
 	exits   map[int]float64
 }

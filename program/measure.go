@@ -86,7 +86,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	r.launcher.On(func() { err = m.measure(ctx) })
 	results := make([]*Result, len(m.all))
 	for i, s := range m.all {
-		results[i] = conclude(s, plan, setting, m.checks)
+		results[i] = concludeBoth(s, plan, setting, m.checks)
 	}
 	return results, err
 }

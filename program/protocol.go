@@ -7,9 +7,9 @@ import (
 	"chronoscope/stats"
 )
 
-// longNs and shortNs are the limits of the experimental protocol of Bryant 2003, section 9.6. Above longNs interval
-// counting works well enough at any load, below shortNs cycle-grade time does. In between the source asks for a lightly
-// loaded machine.
+// longNs and shortNs are the limits of the experimental protocol of Bryant 2003, section 9.6, in nanoseconds. For
+// longer programs than longNs, interval counting works well enough at any load. For shorter ones than shortNs, the
+// time by a clock of the processor ([CycleTime]) does. In between, the source asks for a lightly loaded machine.
 const longNs, shortNs = 1e9, 10e6
 
 // chooseMethod chooses the method by the protocol, from what was found out about the machine and the program.

@@ -289,7 +289,9 @@ func (s *schedule) takeOver(first *line, atNs float64, open map[int]span) {
 	}
 }
 
-// exitBefore returns the last exit, during a block of the thread, for which it can have waited; nil if there is none.
+// exitBefore returns the thread for whose exit l may have waited while it was blocked from began to woken, and the
+// time of that exit, at most woken. Of several exits it takes the last one. It leaves out l itself and the threads in
+// but. The thread is nil if there is no such exit.
 func (s *schedule) exitBefore(l *line, began, woken float64, but map[*line]bool) (*line, float64) {
 	// A thread wakes the one that joins it a little before its exit is noted.
 	exits := s.awaited[l.process]

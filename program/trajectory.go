@@ -15,7 +15,8 @@ type trajectory struct {
 	threads int
 	// ranNs is the total time for which they had CPUs.
 	ranNs float64
-	// idleNs is the time for which no thread ran, or could have run as far as switches tell.
+	// idleNs is the time for which no thread had a CPU or was kept from one. It includes waits for a CPU after
+	// wake-ups that switches don't show.
 	idleNs float64
 	// deficientNs is the time for which a thread was kept from a CPU while the program had fewer CPUs than it
 	// may use.

@@ -68,11 +68,11 @@ func (p pauseCounts) with(pauseTicks float64, seen int64) pauseCounts {
 	return p
 }
 
-// waits reports whether events surely, or possibly, wait for an edge of the clock. If they wait, pauses
-// begin right after an edge, and see no other edge unless other programs take the CPU. If they don't,
-// pauses begin anywhere in the tick. A pause of u ticks then sees no edge with a probability of at most
-// 1-u: three of four short pauses, and few long ones. possibly is also true if the pauses don't decide
-// the question.
+// waits reports whether events surely, or possibly, wait for an edge of the clock. If events wait, each pause begins
+// right after an edge, and the clock does not tick during it, unless other programs take the CPU. If events don't
+// wait, a pause begins anywhere in the tick, and the clock does not tick during a pause of u ticks with a probability
+// of at most 1-u. Then at most three of four pauses below shortPause pass without a tick, and one of ten above
+// longPause, on average. possibly is also true if the pauses don't decide the question.
 func (p pauseCounts) waits() (surely, possibly bool) {
 	const (
 		evenly     = (1 - longPause) * (1 - longPause) / (1 - (1-shortPause)*(1-shortPause))
@@ -119,7 +119,8 @@ type step struct{ trials, ticks int64 }
 
 func (e tick) after(last tick) step { return step{e.trial - last.trial, e.before + e.within} }
 
-// usualStep returns the median number of trials and the median number of ticks.
+// usualStep returns the usual step from one edge to the next: the median number of trials and the median number of
+// ticks.
 func usualStep(edges []tick) step {
 	var trials, ticks []int64
 	for i := range edges[1:] {

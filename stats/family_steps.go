@@ -66,8 +66,8 @@ func (s steps) settle(cells []cell) {
 	}
 }
 
-// heaviestAtom removes the most samples that one grain can hold from the cells, and returns their atom.
-// Its weight is their number.
+// heaviestAtom finds the stretch, one grain long, with the most samples. It sets the counts of the cells in that
+// stretch to 0, and returns an atom at the samples' mean. The atom's weight is the number of these samples.
 func heaviestAtom(rest []cell, grain float64) atom {
 	most, from, to := 0, 0, 0
 	for first := range rest {

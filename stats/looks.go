@@ -11,9 +11,10 @@ import (
 
 // Looks says at which numbers of samples a growing sequence is looked at while it is measured. Bounds
 // and P values hold at all looks at once, so the measurement may stop at any look because of its
-// result. For this, look j uses the share 1/((j+1)(j+2)) of the probability of an error, and these
-// shares add up to 1 (a group sequential test with the union bound; Jennison and Turnbull, Group
-// Sequential Methods, chapter 2). A sequence that ends between two looks, because its time is up, has a
+// result. For this, each look uses a share of the probability of an error, and the shares add up to 1 (a group
+// sequential test with the union bound; Jennison and Turnbull, Group Sequential Methods, chapter 2). Of the first eleven
+// looks, look j, counted from 0, has the share 0.3/(j+1): a sequence that is not told soon needs many samples, and late
+// looks decide about it. A sequence that ends between two looks, because its time is up, has a
 // last look at its end.
 //
 // The samples have to be distributed symmetrically about their centre. Logarithms of the ratios of
@@ -47,7 +48,14 @@ func LooksFor(chance float64) Looks {
 }
 
 // shareOfLook returns the share of the probability of an error that look j, counted from 0, uses.
-func shareOfLook(j int) float64 { return 1 / float64((j+1)*(j+2)) }
+func shareOfLook(j int) float64 {
+	const first, many, left = 0.3, 11, 0.094 // the shares of the first looks add up to 0.906
+	if j < many {
+		return first / float64(j+1)
+	}
+	k := j - many + 1
+	return left / float64(k*(k+1))
+}
 
 // Due reports whether there is a look at n samples.
 func (l Looks) Due(n int) bool {

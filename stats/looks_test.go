@@ -119,8 +119,22 @@ func TestLooks(t *testing.T) {
 	if lo, hi := l.Lowest(apart, 0.01), l.Highest(apart, 0.01); lo != 3 || hi != 5 {
 		t.Errorf("%v to %v", lo, hi)
 	}
-	if p := l.Above(apart, 0); math.Abs(p-2./1024) > 1e-9 {
-		t.Errorf("P = %v, want twice that of ten of ten", p)
+	if p := l.Above(apart, 0); math.Abs(p-1/(0.3*1024)) > 1e-9 {
+		t.Errorf("P = %v, want that of ten of ten divided by the first share", p)
+	}
+}
+
+// The looks use all of the chance, and no more.
+func TestSharesOfLooks(t *testing.T) {
+	sum := 0.
+	for j := range 10_000 {
+		if shareOfLook(j) <= 0 {
+			t.Fatalf("look %d has no share", j)
+		}
+		sum += shareOfLook(j)
+	}
+	if sum > 1 || sum < 0.9999 {
+		t.Errorf("the shares add up to %v", sum)
 	}
 }
 
@@ -203,13 +217,13 @@ func TestScatterOfPairs(t *testing.T) {
 }
 
 // The probability that all counts of one sequence exceed all counts of the other by chance is one
-// divided by the number of ways to choose half of all counts, for either side. It is doubled at the
-// first look.
+// divided by the number of ways to choose half of all counts, for either side. At the first look it is
+// divided by 0.3.
 func TestCountsThatDiffer(t *testing.T) {
 	l := Looks{First: 10}
 	first, second := slices.Repeat([]float64{1}, 8), slices.Repeat([]float64{2}, 8)
-	if p := l.AboveUnpaired(first, second); math.Abs(p-2*2./12870) > 1e-9 {
-		t.Errorf("P = %v, want 2 of 12,870, twice", p)
+	if p := l.AboveUnpaired(first, second); math.Abs(p-2/(0.3*12870)) > 1e-9 {
+		t.Errorf("P = %v, want 2 of 12,870, divided by 0.3", p)
 	}
 	if p := l.AboveUnpaired(second, first); p != 1 {
 		t.Errorf("P = %v of fewer", p)

@@ -92,8 +92,8 @@ func (t Ticks) variance() (v float64, ok bool) {
 type Scatter struct {
 	// Units is the number of independent chances to see a tick.
 	Units float64
-	// Dispersion is the variance divided by that of whole numbers of ticks about the mean; it is 1 for
-	// independent chances.
+	// Dispersion is the variance of a unit's number of ticks, without Extra, divided by f(1-f). That is the variance
+	// of a duration of k + f ticks that never varies (see [ScoreInterval]). Dispersion is 1 for independent chances.
 	Dispersion float64
 	// Extra is the additional variance of a unit at the observed mean; it is assumed to grow with the
 	// mean.

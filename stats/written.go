@@ -20,8 +20,8 @@ type TimeUnit struct {
 
 const hourNs, dayNs, yearNs = 3600e9, 86400e9, 365.25 * 86400e9
 
-// timeUnits is sorted from the longest unit to the shortest. From seconds down, a unit starts at the length
-// that three digits would round up to 1000 of the next shorter unit.
+// timeUnits is sorted from the longest unit to the shortest. Seconds, milliseconds and microseconds start where the
+// next shorter unit, rounded to three digits, would show 1000: 999.5 ms is written in seconds.
 var timeUnits = []TimeUnit{
 	{"years", yearNs, 2 * yearNs}, {"days", dayNs, 2 * dayNs}, {"hours", hourNs, 2 * hourNs},
 	{"s", 1e9, 999.5e6}, {"ms", 1e6, 999.5e3}, {"µs", 1e3, 999.5}, {"ns", 1, 0},

@@ -55,7 +55,8 @@ func countsEvents(c *clock.Clock) bool {
 	return c.Kind == clock.KindCounter && c.Scope == clock.ScopeThread
 }
 
-// calls times batch calls of c between two readings of the timer, for each of durations.
+// calls fills durations: each element becomes the time, in units of the timer, that batch calls of c take between two
+// readings of the timer.
 func calls(c, timer *clock.Clock, batch int, durations []int64) {
 	for i := range durations {
 		start := timer.Start()

@@ -33,7 +33,7 @@ const (
 	halfCycle = 0.5
 )
 
-// round is what one round shows about a clock.
+// round is the cost and the spread of a clock in one round of a ranking.
 type round struct{ costNs, spread float64 }
 
 func (c *CostSampler) rounds() (all []round) {

@@ -239,9 +239,9 @@ const (
 	shareHandovers  = 0.8
 )
 
-// witness takes a pair of each clock's witness. Rank calls it before and after the parts that only
-// the program's usual thread takes part in, because threads that hand readings over have CPU time
-// of their own.
+// witness reads each clock of another program together with its reference ([Witness]). Rank calls it before and
+// after the parts in which only the usual thread of that program reads the clock. In a later part, threads hand
+// readings to one another. Their CPU time would count in a reference that shows the CPU time of the program.
 func (r *ranking) witness(context.Context) {
 	for _, s := range r.subjects {
 		if s.testimony.ask(s.Witness); s.testimony.pairs > 0 && !s.failed() {

@@ -82,7 +82,8 @@ func BestOf(clocks []Rating) Best {
 
 func isOwn(c Rating) bool { return c.Runtime == "go" }
 
-// mostUsual returns the name of the most usual clock among those that are tied with the best.
+// mostUsual returns the name of the clock that comes first in [clock.Names] among those whose quality is tied with
+// the best. It returns nil if there is none.
 func mostUsual(fits []Rating) *string {
 	best := 0.0
 	for _, c := range fits {

@@ -17,7 +17,8 @@ type Fit struct {
 	Error float64 `json:"error"`
 }
 
-// reference measures short runs of a work, from which the truth is derived.
+// reference measures short runs of one kind of work. The truth of a cell, how long its work really takes, follows
+// from them.
 type reference struct {
 	do    func(rounds int)
 	clock clock.Rated

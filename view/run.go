@@ -111,7 +111,11 @@ func programInWords(p program.Report, unit stats.TimeUnit) Section {
 	if len(p.Counted()) > 0 || len(p.Runs) > 0 && p.Failure == nil {
 		u := usageOf(p)
 		s.Lines = append(s.Lines,
-			Line{Label: "time", Strong: unit.TimeWithError(p.Estimate), Text: "alone on the machine" + within(p.Estimate, unit)},
+			Line{Label: "time", Strong: unit.TimeWithError(p.Estimate), Text: "alone on the machine" + within(p.Estimate, unit)})
+		if idle := p.Idle; idle != nil && math.Abs(idle.Value-p.Estimate.Value) > p.Estimate.HalfWidth() {
+			s.Lines = append(s.Lines, labelled("idle", "%s on this machine while no other program runs: its interrupts take %s", unit.TimeWithError(*idle), stats.Percent(1-p.Estimate.Value/idle.Value)))
+		}
+		s.Lines = append(s.Lines,
 			labelled("wall", "%s%s, as it was", unit.Duration(p.Wall.Value, 3), extent(p, unit)),
 			labelled("CPU", "%s (%s): user %s, system %s", unit.Duration(p.CPU.Value, 3), stats.Percent(p.CPU.Value/p.Wall.Value), unit.Duration(u.user, 3), unit.Duration(u.system, 3)),
 			labelled("waiting", "%s for a CPU, %s blocked; switches: %s involuntary, %s voluntary",

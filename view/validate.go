@@ -237,7 +237,8 @@ func measuredAgain(samples []validate.CellSamples) Section {
 	return withCharts(s)
 }
 
-// nearest returns the samples of a regime whose length is ns or the next longer one.
+// nearest returns the samples of the shortest work in a regime that takes ns or longer; of several works as long as
+// that, it prefers [validate.Ints]. It returns empty samples if there is none.
 func nearest(samples []validate.CellSamples, r validate.Regime, ns int64) (best validate.CellSamples) {
 	for _, x := range samples {
 		longer := x.Regime == r && x.DurationNs >= ns

@@ -99,8 +99,8 @@ func measureCaches(ctx context.Context, e *kbest.Evictor, access Access, repetit
 // errTooCoarse says that a clock can't show the calls' times.
 var errTooCoarse = errors.New("the calls take no time that the clock shows: a finer clock is needed")
 
-// apart is the distance between the three pieces of data, in pieces: more than a prefetcher reaches, and not a
-// power of two.
+// apart is the distance from each of the three pieces of data to the next, in pieces: more than a prefetcher
+// reaches, and not a power of two.
 const apart = 133
 
 type cacheTrial struct {

@@ -125,7 +125,8 @@ func listening(said io.Reader) (string, error) {
 	return "", fmt.Errorf("serve does not listen")
 }
 
-// surveyed waits until serve has made its first survey, which comes once an hour.
+// surveyed waits until serve has made its first survey, for a minute at most. The later surveys come about an hour
+// apart.
 func surveyed(address string) error {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
 		answer, err := http.Get("http://" + address + "/metrics")

@@ -330,8 +330,8 @@ func (s *Scheduler) addSlices() {
 	})
 }
 
-// AskForTurns makes the traced thread's slices longer by the factor times, from the next one on.
-// They also come less often by the same factor, so that its share of the CPU stays the same.
+// AskForTurns makes the traced thread's time slices longer, from the next one on: by a factor, the parameter times.
+// They also come less often by the same factor, so that the thread's share of the CPU stays the same.
 func (s *Scheduler) AskForTurns(times float64) { s.turns = times }
 
 // ticks reports whether slices end at the kernel's ticks.

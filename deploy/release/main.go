@@ -106,7 +106,7 @@ func writeImage(file string, command []byte, arch, version string, made time.Tim
 	return tarball.WriteToFile(file, tag, img)
 }
 
-// tagOf is a version as a tag may be written.
+// tagOf returns the version as an image's tag: with a - for each +, which a tag must not contain.
 func tagOf(version string) string {
 	return string(bytes.ReplaceAll([]byte(version), []byte("+"), []byte("-")))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"regexp"
@@ -57,7 +58,8 @@ CPU, so that other processes don't make it look slow:
              between which it lies
 
 Interrupts, as a trace of the machine shows them, are taken off. A benchmark is done
-when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
+when its 95 % interval is as narrow as --precision asks, or --max-time is spent; with
+--max-regression or --gate, when it is known on which side of the limit it lies.
 
 On a busy machine give the benchmarks one CPU and more time, as in --cpu 1 --max-time 2m:
 who may use several CPUs waits for each of them.
@@ -313,7 +315,7 @@ func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 		return found{}, err
 	}
 	d.Header = c.finish(ctx)
-	r := judgedBench(d, e.broken)
+	r := judgedBench(d, e.broken, t.gatedUnits())
 	if t.summary {
 		c.bar.end()
 		r.failed = errors.Join(r.failed, summarise(c, d))
@@ -321,9 +323,17 @@ func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 	return r, nil
 }
 
+// gatedUnits returns the units that have a limit, without that of the time.
+func (t *benchFlags) gatedUnits() []string {
+	if t.plan.Gate == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(t.plan.Gate.Metrics))
+}
+
 // judgedBench returns the document with the values that --require and --max-regression judge. broken says why
-// benchmarks of packages are missing in it.
-func judgedBench(d record.Bench, broken []error) found {
+// benchmarks of packages are missing in it. units are those with a limit, besides that of the time.
+func judgedBench(d record.Bench, broken []error, units []string) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, exports: render.Exports(d)}
 	failed := 0
 	for _, b := range d.Results {
@@ -338,24 +348,39 @@ func judgedBench(d record.Bench, broken []error) found {
 	for _, why := range broken {
 		r.rivals = append(r.rivals, unanswered("a package's benchmarks are slower", why.Error()))
 	}
-	r.rivals = append(r.rivals, rivalsOf(gatedPairs(d.Pairs))...)
+	for _, unit := range units {
+		if !slices.ContainsFunc(d.Pairs, func(p stats.Pair) bool { return p.Metric == unit }) {
+			r.rivals = append(r.rivals, unanswered(unit+" is worse", fmt.Sprintf("no benchmark reports %s in both revisions: give a unit that they report, such as %s", unit, strings.Join(unitsIn(d.Pairs), ", "))))
+		}
+	}
+	judged := gatedPairs(d.Pairs)
+	if len(units) > 0 {
+		judged = judgedPairs(d.Pairs)
+	}
+	r.rivals = append(r.rivals, rivalsOf(judged)...)
 	return r
+}
+
+// unitsIn returns the units of the pairs, each one time.
+func unitsIn(pairs []stats.Pair) (units []string) {
+	for _, p := range pairs {
+		if unit := cmp.Or(p.Metric, timeUnits[0]); !slices.Contains(units, unit) {
+			units = append(units, unit)
+		}
+	}
+	return units
+}
+
+// judgedPairs returns the pairs that were judged as parts of a suite.
+func judgedPairs(all []stats.Pair) []stats.Pair {
+	return slices.DeleteFunc(slices.Clone(all), func(p stats.Pair) bool { return sideOf(p) == "" })
 }
 
 // gatedPairs returns the pairs that a gate judges: those that were judged as parts of a suite, or else the
 // pairs of times.
-func gatedPairs(all []stats.Pair) (gated []stats.Pair) {
-	var times []stats.Pair
-	for _, p := range all {
-		if sideOf(p) != "" {
-			gated = append(gated, p)
-		}
-		if p.Metric == "" {
-			times = append(times, p)
-		}
+func gatedPairs(all []stats.Pair) []stats.Pair {
+	if judged := judgedPairs(all); len(judged) > 0 {
+		return judged
 	}
-	if len(gated) == 0 {
-		return times
-	}
-	return gated
+	return slices.DeleteFunc(slices.Clone(all), func(p stats.Pair) bool { return p.Metric != "" })
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"chronoscope/record"
@@ -41,7 +42,7 @@ func TestRegressionEndsWithThree(t *testing.T) {
 		{[]stats.Pair{slower}, broken, 0.4, 3},
 	} {
 		set := settings{regression: "some", mostRegression: c.allowed}
-		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs}, c.broken))); got != c.want {
+		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs}, c.broken, nil))); got != c.want {
 			t.Errorf("%+v, broken: %v, %v allowed: exit status %d, want %d", c.pairs, c.broken, c.allowed, got, c.want)
 		}
 	}
@@ -75,11 +76,25 @@ func TestOnlyWhatIsGatedFails(t *testing.T) {
 	judged, other := pairOf(stats.Same, 1, 0.99, 1.01), pairOf(stats.Slower, 2, 1.9, 2.1)
 	judged.Joint.Side, other.Metric = stats.Within, "allocs/op"
 	set := settings{mostRegression: 0.05}
-	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil)); err != nil {
+	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil, nil)); err != nil {
 		t.Errorf("an allocation more, of which no limit was given: %v", err)
 	}
 	other.Joint.Side = stats.Beyond
-	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil)); ExitStatus(err) != 3 {
+	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil, nil)); ExitStatus(err) != 3 {
 		t.Errorf("an allocation more: %v", err)
+	}
+}
+
+// A unit that no benchmark reports, as one that is misspelt, can't be judged, and that is no pass. Times have no limit
+// then: it once was 0.
+func TestUnknownUnitsDoNotPass(t *testing.T) {
+	slower, allocs := pairOf(stats.Slower, 2, 1.9, 2.1), pairOf(stats.Same, 1, 1, 1)
+	allocs.Metric, allocs.Joint.Side = "allocs/op", stats.Within
+	set := settings{mostRegression: 0, undecidedPasses: true}
+	for unit, want := range map[string]int{"alloc/op": 1, "allocs/op": 0} {
+		err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{slower, allocs}}, nil, []string{unit}))
+		if ExitStatus(err) != want || want == 1 && !strings.Contains(err.Error(), "such as sec/op, allocs/op") {
+			t.Errorf("%s: %v", unit, err)
+		}
 	}
 }

@@ -62,7 +62,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	var comparisons []gobench.Comparison
 	for _, group := range all {
 		if results := e.add(&d, group, here.setting); len(results) == 2 {
-			comparisons = append(comparisons, gobench.CompareAll(results[0], results[1], 2*e.flags.plan.Precision, e.seed)...)
+			comparisons = append(comparisons, gobench.CompareAll(results[0], results[1], e.flags.plan)...)
 		}
 	}
 	if e.flags.null || e.flags.plans {

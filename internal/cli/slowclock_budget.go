@@ -17,7 +17,7 @@ type budget struct {
 	methods int
 }
 
-// budget starts the time of a command: --max-time for each measurement. Bernoulli and discrete are
+// budget starts the time limit of a command: --max-time for each measurement. Bernoulli and discrete are
 // one measurement with two results; a plan needs one measurement.
 func (t *slowFlags) budget(now func() time.Time) *budget {
 	wants := func(m slowclock.Method) bool { return slices.Contains(t.methods, string(m)) }

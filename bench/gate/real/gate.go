@@ -51,7 +51,8 @@ func (g gate) judge(ctx context.Context, c checkout, o outcome) (outcome, error)
 	return o, o.take(out.Bytes())
 }
 
-// take counts the sides of the pairs in a document.
+// take counts on which side of the limit the pairs of a document lie, and notes the loudest verdict on a pair. It
+// returns an error if the gate judged no pair.
 func (o *outcome) take(document []byte) error {
 	var d struct{ Pairs []stats.Pair }
 	if err := json.Unmarshal(document, &d); err != nil {
