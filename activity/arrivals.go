@@ -23,8 +23,8 @@ func (s *combSearch) eligible(i int) bool {
 	return !g.Own && !s.taken[i] && s.trace.Ns(g.Ticks) >= shortestInterruptNs
 }
 
-// subset selects the gaps in which combs are looked for: those of least ticks or more. Gaps that
-// are explained by a switch of threads are included only if switched is set.
+// subset selects the gaps in which combs are looked for: those that last for `least` ticks or longer.
+// Gaps that are explained by a switch of threads are included only if switched is set.
 type subset struct {
 	least    int64
 	switched bool

@@ -424,9 +424,10 @@ func (r *recorder) join(gap int, between bool) {
 	r.looked, r.lookedAt = use, r.last
 }
 
-// continued marks the joins in which the process was stopped, given how often it was continued:
-// those in which the thread slept longest. In the others the Go runtime made the thread give up
-// the CPU, because the reading loop waits for nothing.
+// continued sets Continued in the joins ([Join]) during which a signal had stopped the process. times is how often a
+// signal continued the process, and thus the largest number of such joins. They are those in which the thread was
+// blocked for longest. The reading loop itself never waits: in the other joins in which the thread gave up its CPU,
+// the Go runtime made it do so.
 func (t *Trace) continued(times int) {
 	var slept []int
 	for n, j := range t.Joins {

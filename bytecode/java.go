@@ -56,7 +56,8 @@ func noJava(detail, remedy string) *clock.Unavailable {
 	return &clock.Unavailable{Name: "java", Reason: clock.NotSupportedHere, Detail: detail, Remedy: remedy}
 }
 
-// findLauncher returns the path of an executable launcher.
+// findLauncher returns the path of the java launcher: path itself, or bin/java in the folder path. If path is empty,
+// it looks in JAVA_HOME and then in PATH.
 func findLauncher(path string) (string, error) {
 	name := "java"
 	if runtime.GOOS == "windows" {

@@ -10,8 +10,9 @@ import (
 )
 
 // rankRows returns the ranks by quality of the clocks that all subjects have. Clocks of the same
-// quality share the better rank. A rank has changed if a clock has overtaken another one, or was
-// overtaken, by more than qualities differ between two measurements.
+// quality share the better rank. A rank has changed if the clock has overtaken another one or has fallen
+// behind one. That counts only if the qualities of the two clocks differ by more than
+// [view.QualityRepeatability] in both subjects, once in each direction.
 func rankRows(rows []record.ComparisonRow) (ranks []record.ComparisonRow) {
 	var qualities []record.ComparisonRow
 	for _, r := range rows {

@@ -61,7 +61,8 @@ func (p Processes) RunCalls(ctx context.Context, b Benchmark, n int) ([]call, er
 	return calls, nil
 }
 
-// MeasureCalls times single calls of a measured benchmark, as many as fit into the time of the plan.
+// MeasureCalls times single calls of the loop of a benchmark that has been measured: callsWanted calls, or fewer
+// if these don't fit into the time of the plan.
 func (s *Series) MeasureCalls(ctx context.Context, r CallRunner, plan Plan) error {
 	switch {
 	case s.Failure != nil || len(s.Repetitions) == 0:

@@ -125,8 +125,9 @@ func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
 	return j
 }
 
-// within reports whether the 95 % interval lies within the limit. Since that raises no alarm, it need not hold
-// for all comparisons of the suite together.
+// within reports whether the comparison is within the limit: all of its exact counts are, if it has any, or the
+// upper end of its 95 % interval is. The interval holds for this comparison alone, not for all comparisons of the
+// suite together: a comparison that is within its limit raises no alarm, so that it can't raise a false one.
 func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 	switch {
 	case c.unusable():

@@ -25,8 +25,9 @@ const (
 	strayShare = 0.1
 )
 
-// runLate runs a benchmark with ever more iterations than its repetitions have, until a run takes a second or
-// its iterations take another time. A benchmark that fills or outgrows a cache may show that only then.
+// runLate runs a benchmark with more and more iterations than its repetitions have. It stops after a run of a
+// second, or earlier if the plan leaves less time, or if lateRuns runs show that the added iterations are slower or
+// faster than those before. A benchmark that fills or outgrows a cache may show that only then.
 func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	typical := func(of func(Observation) float64) float64 {
 		return stats.Median(each(s.Repetitions, func(rep Repetition) float64 { return of(rep.Many) / float64(rep.Many.N) }))

@@ -251,8 +251,8 @@ func (m *measurement) enough(s *Series) bool {
 	})
 }
 
-// repeat makes one more repetition, its runs in random order. It makes the late runs once there are enough
-// repetitions to compare them with.
+// repeat makes one more repetition, its runs in random order. After the plan's LeastRepetitions it also makes the
+// late runs, which have more iterations than the repetitions (see runLate).
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
 	rep := Repetition{Traced: !s.slowedByTracing || len(s.Repetitions)%2 == 0}
 	few, least := s.few, s.few >= manyMoreThanLeast*fewestFew

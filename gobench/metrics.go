@@ -86,7 +86,8 @@ func (c counts) beyond(looks stats.Looks, limit float64) float64 {
 	return looks.AboveUnpaired(allowed, c.second)
 }
 
-// within reports whether all counts of the second revision are within the limit, apart from strays.
+// within reports whether the greatest count of the second revision is at most the least count of the first one, times
+// limit, plus the strays. limit is a factor, such as 1.05.
 func (c counts) within(limit float64) bool {
 	return len(c.first) > 0 && slices.Max(c.second) <= slices.Min(c.first)*limit+c.strays
 }

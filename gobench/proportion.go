@@ -23,11 +23,11 @@ const (
 	leastGrowth = 0.5
 )
 
-// judgeProportion lowers the verdict for a cost that is not in proportion to b.N. It needs runs with three
-// counts of iterations: two points always lie on a line, on which setup could hide a growing cost. What a call
-// takes beyond its iterations shows in the run of the least iterations. If the cost grows or falls, an
-// iteration between few and many takes another time than one between the least and few, whatever the setup. The
-// late runs show the iterations beyond many.
+// judgeProportion lowers the verdict for a cost that is not in proportion to b.N. It compares runs of three numbers
+// of iterations: the runs Least, Few and Many of a repetition. Two runs would not do, since a large setup can hide
+// that the cost grows. A line through the runs Least and Few shows what a call takes beyond its iterations
+// (fixedPart). If the cost grows or falls, the iterations that Many has beyond Few take longer or shorter than those
+// that Few has beyond Least, whatever the setup takes (change). The late runs show the iterations beyond Many.
 func (c *conclusion) judgeProportion() {
 	if c.Basis == Bounds && !c.narrow() { // it is unknown how much of the time is waiting
 		return

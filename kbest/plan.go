@@ -14,8 +14,8 @@ type Plan struct {
 	Epsilon float64
 	// MaxTrials ends the measurement of a subject, converged or not.
 	MaxTrials int
-	// MinTrials is the smallest number of trials, even if they take longer than MaxTime. A subject
-	// that takes more than a tenth of a second gets this number.
+	// MinTrials is the smallest number of trials, even if they take longer than MaxTime. A subject gets just this
+	// number if MinTrials trials of it take MaxTime or longer.
 	MinTrials int
 	// MaxTime is how long a subject may run in all. This is running time: on a machine that eleven programs
 	// share it takes eleven times as long.

@@ -154,7 +154,8 @@ func growth(samples []*Sample, speed coreSpeed) (slope, standardError float64) {
 	return line.Slope.Value, math.Max(leastFitNs, line.Slope.HalfWidth()/1.96)
 }
 
-// draw returns a possible cost; 0 if no samples were looked at.
+// draw returns a random cost of a switch, a Monte Carlo draw. It returns 0 for the zero switchCost, which means that
+// switches are not corrected for.
 func (c switchCost) draw(rng *rand.Rand) float64 {
 	if len(c.ns) == 0 {
 		return 0

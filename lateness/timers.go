@@ -63,7 +63,8 @@ func goTimer(length time.Duration) (Wake, func(), error) {
 	return wake, func() { t.Stop() }, err
 }
 
-// goTicker counts the ticks that were dropped as missed: a Ticker holds at most one tick.
+// goTicker returns a [Wake] for a time.Ticker. A Ticker holds at most one tick and drops the others: these count as
+// missed.
 func goTicker(length time.Duration) (Wake, func(), error) {
 	begun := nowNs() // not after the ticker's own beginning, or its first tick would seem to come early
 	t := time.NewTicker(length)

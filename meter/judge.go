@@ -16,7 +16,7 @@ const (
 	// clock. The rates are compared after rateTicks ticks.
 	rateError = 0.01
 	rateTicks = 1000
-	// queuedShare is the share of calls that may have waited longer before they began than they took.
+	// queuedShare is the share of the calls for which the wait before the call was longer than the call.
 	queuedShare = 0.01
 )
 

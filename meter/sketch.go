@@ -14,7 +14,8 @@ import (
 // costs three times as much as one of a classic histogram, and both allocate buckets as they go
 // (bench/tails).
 const (
-	// HistogramSchema is the schema of [Histogram], by Prometheus' count.
+	// HistogramSchema is the schema of [Histogram]: the number by which Prometheus' native histograms state the
+	// width of their buckets.
 	HistogramSchema = 5
 
 	perPowerOfTwo  = 1 << HistogramSchema

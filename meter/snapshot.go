@@ -127,10 +127,10 @@ func (p *Part) countLengths() {
 
 // Merge adds up what two meters of one name have counted. Parts with the same clock, tick and
 // sampling add up exactly, apart from the rounding of sums that are not whole numbers. Other parts
-// stay separate, since ticks of different lengths have no common sum and calls have different
-// weights; the report combines them. So a fleet of machines with different kernel ticks has one
-// mean, with the precision of all edges, except for the bias of the tick. The order of merging does
-// not matter.
+// stay separate: ticks of different lengths can't be added, and with another sampling a measured call
+// stands for another number of calls. [Snapshot.Report] combines the parts. So a fleet of machines with
+// different kernel ticks has one mean. Its interval becomes narrower with the edges that all machines
+// saw, but [Report.TickBias] stays. The order of merging does not matter.
 //
 // Meters of different names are refused, since their mean would mean nothing.
 func Merge(a, b Snapshot) (Snapshot, error) {

@@ -74,7 +74,8 @@ func relocateCall(code []byte, offset int) {
 // clock returns the clock that a thread was reading when it stopped in clockCode.
 func (r *registers) clock() uint32 { return uint32(r.Regs[9]) }
 
-// show gives a thread that has stopped in clockCode the time ns, and lets it continue behind the stop.
+// show gives the time ns to a thread that has stopped at the brk of clockCode. When the thread continues, it does so
+// at the division that splits ns into seconds and nanoseconds.
 func (r *registers) show(ns int64) {
 	const toDivision = 20
 	r.Regs[11] = uint64(ns)

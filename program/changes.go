@@ -22,8 +22,9 @@ func (c change) of() *span { return &c.spans[c.span] }
 func (c change) first() bool { return c.span == 0 }
 func (c change) last() bool  { return c.span == len(c.spans)-1 }
 
-// changes returns the changes of all threads in order of time. At the same time ends come before begins, so that a
-// thread that waits for an end finds it.
+// changes returns the changes of all threads in order of time. Of several changes at one time, the ends of spans
+// come before the begins. So if a thread waited for the end of another thread's span, that end comes before the span
+// with which the waiting thread goes on.
 func (s *schedule) changes() []change {
 	n, lines := len(s.wakes), slices.Concat(s.order, s.foreign)
 	for _, l := range lines {

@@ -230,9 +230,10 @@ func (c *conclusion) workFollowsWaits() (less, more bool) {
 // median. If it is larger, the runs are too alike for estimating the effect of spinning on CPU time.
 const hardlySpun = 0.25
 
-// allowForSpinning raises lower bounds that were lowered because threads may have spun while others of the program were
-// kept from a CPU. Spinning takes CPU time: the share of the possible spinning time in which threads did spin is at
-// most the slope of the CPU time over the possible spinning time.
+// allowForSpinning raises lower bounds that were lowered because threads may have spun while other threads of the
+// program were kept from a CPU. Spinning takes CPU time. So if threads did spin, runs that gave them more time for
+// it have more CPU time. allowForSpinning fits a line through the runs: their CPU time over the time in which
+// threads may have spun. The upper end of the slope's interval bounds the share of that time in which they did spin.
 func (c *conclusion) allowForSpinning() {
 	c.spins = 1
 	spun := slices.Sorted(slices.Values(c.each((*Run).mayHaveSpunNs)))

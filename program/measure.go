@@ -451,7 +451,8 @@ func (m *measurement) enough(s *series) bool {
 	return s.done && (s.closed || s.sentinels == 0 || s.failure != nil || s.starved != nil)
 }
 
-// knows reports whether a series is known as precisely as asked, or may take no more time or runs.
+// knows reports whether a series needs no more runs: it is known as precisely as asked, and no comparison of it with
+// a limit needs more runs; or it has failed, or may take no more time or runs.
 func (m *measurement) knows(s *series) bool {
 	if m.spent(s) {
 		return true

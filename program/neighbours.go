@@ -35,8 +35,8 @@ func (r *Run) haltedNs() float64 {
 	return r.traced.haltedNs + r.traced.leaderWake.lowNs
 }
 
-// byCPUTime returns what the times of the runs would be if they differed in their CPU time only. Programs on other CPUs
-// lengthen that. It does not depend on waits, which are only bounded.
+// byCPUTime returns the times that the runs would have if they differed in nothing but their CPU time. Programs on
+// other CPUs lengthen the CPU time. The program's waits, of which only bounds are known, don't change the CPU time.
 func (c *conclusion) byCPUTime() []float64 {
 	usualNs, times := stats.Median(c.each((*Run).ranNs)), c.each((*Run).TimeNs)
 	typicalNs := stats.Median(times)

@@ -49,9 +49,10 @@ func (c *conclusion) chooseMethod() {
 	}
 }
 
-// boundByOthers widens the bounds of each run to limits that hold whatever the program waits for: alone it takes no
-// longer than the wall time, and others delayed it by no more than the CPU time that they had. It changes nothing and
-// returns false if that CPU time is not known for nearly all runs, or bounds the time too loosely to be trusted.
+// boundByOthers widens the bounds of each run to limits that hold whatever the program waits for. The upper limit is
+// the wall time: alone the program takes no longer. The lower limit is calmNs: the wall time less the longest delay
+// that others can have caused. If that delay is unknown for more than strayShare of the runs, or if the limits are
+// typically too far apart for a trusted result, boundByOthers changes nothing and returns false.
 func (c *conclusion) boundByOthers() bool {
 	unknown := 0
 	var widths []float64

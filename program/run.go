@@ -24,7 +24,7 @@ type Run struct {
 	// Contention tells how far programs competed for the machine's CPUs since the last look. Its Stretches
 	// are 0 without a look after the run, as after short runs.
 	Contention machine.Contention
-	// Others is the CPU time of other processes during the run, if it was looked at.
+	// Others is the CPU time of other processes during the run. Its Known is false if that time is not known.
 	Others process.OthersUse
 	// around is the CPU time of others by the looks at the machine since the previous run; zero if there was no
 	// look. The looks also cover time between the runs.

@@ -77,7 +77,8 @@ type wakeups struct {
 // mostForeign is the largest number of threads of other programs that are followed.
 const mostForeign = 10_000
 
-// earlyNs is the longest time from a wake-up to the event of the block that it ends.
+// earlyNs is the longest time by which the event of a wake-up may come before the event with which the block begins
+// that the wake-up ends: a thread can be woken while it is still giving up its CPU.
 const earlyNs = 50e3
 
 // addWakeups finds out who ended the blocks of all threads, and follows the threads of other programs that ended some.

@@ -206,9 +206,10 @@ func (w *way) begin(c change) {
 	}
 }
 
-// freshNs is a running time. A thread that ran for less has hardly any data in the caches that a preemption can
-// displace. Mostly such a thread did not lose its CPU to a timer, but to the thread that waited for its exec: when the
-// exec is complete, 40 to 45 µs after its record on a KVM guest (Intel Xeon, Linux 6.18).
+// freshNs is a running time on the path to a moment (ranNs of [progress]). Up to it, the loss of a CPU does not
+// count as a preemption: the caches hardly hold any data of the program yet that others can displace. Mostly no
+// timer took the CPU, but the thread that started the program and waited for its exec. That thread wakes up when the
+// exec is complete, 40 to 45 µs after the event of the exec (seen in a KVM guest, Intel Xeon, Linux 6.18).
 const freshNs = 60e3
 
 // start creates the position of a thread from that of the thread that started it.

@@ -12,7 +12,7 @@ type Limits struct {
 	Least, Most int
 	// Time is how long a series may take.
 	Time time.Duration
-	// Precision ends a series: half the width of its interval, as a share of its value.
+	// Precision is the half-width of the interval, as a share of the value, at which a series may end.
 	Precision float64
 }
 

@@ -76,8 +76,8 @@ const (
 	// A step that exceeds timesAJump planned loops is a jump of the clock. A lower limit would also
 	// leave out loops during which the thread lost its CPU for long.
 	timesAJump = 20
-	// If the event is short, readings take readShare of the time in which the clock is read for an
-	// edge.
+	// readShare limits the time of a reading, as a share of the time of a group of events. While a loop waits for an
+	// edge, it reads the clock after each group: the shorter the event, the more events make a group.
 	readShare = 1.0 / 8
 )
 

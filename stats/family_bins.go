@@ -11,7 +11,7 @@ const maxBins = 64
 const stray = 0.01
 
 // A cell holds the samples of one value. The value stands for an interval around it that is one
-// grain wide.
+// grain wide. A grain is the accuracy of the clock, or tiny for continuous samples (roundingGrain).
 type cell struct {
 	value float64
 	count int

@@ -12,9 +12,10 @@ const (
 	minExplained = 0.95 // least share of the samples that steps have to explain
 )
 
-// An atom is one step: a cost that is always the same. A clock with a grain shows it as one of the two
-// multiples of the grain around it. A value that is spread evenly over one grain and then rounded gives
-// the same readings.
+// An atom is one step of a distribution: a cost that is always the same. A clock whose readings are multiples of a
+// grain (its accuracy) shows this cost sometimes as the multiple below it and sometimes as the multiple above it. The
+// fits model an atom as a value that is spread evenly over one grain and then rounded: that gives the same readings,
+// equally often.
 type atom struct{ value, weight float64 }
 
 type steps struct {

@@ -30,9 +30,9 @@ type Tails struct {
 // TailsOf returns the tails of durations in any order.
 func TailsOf(durations []float64) Tails { return TailsBetween(durations, durations, durations) }
 
-// TailsBetween returns the tails of durations that are known between bounds: each lies between its low
-// and its high, and most likely at its middle. The interval of a percentile goes from the lower bound for
-// the lows to the upper bound for the highs.
+// TailsBetween returns the tails of durations of which only bounds are known: each duration lies between its
+// low and its high, and most likely at its middle. The interval of a percentile begins at the lower end of the
+// interval that the lows give, and ends at the upper end of the interval that the highs give.
 func TailsBetween(low, middle, high []float64) Tails {
 	return newTails(slices.Sorted(slices.Values(low)), slices.Sorted(slices.Values(middle)), slices.Sorted(slices.Values(high)), Quantile)
 }

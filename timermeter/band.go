@@ -90,7 +90,8 @@ func fullBand(lo, hi float64) float64 {
 	return 1
 }
 
-// mirror returns the other spacing that shows the same frequencies in whole readings.
+// mirror returns the mirror of a quantum q = 1/f: the quantum 1/(1-f). Readings in whole units look the same for the
+// frequencies f and 1-f (see fit).
 func mirror(quantum float64) float64 { return quantum / (quantum - 1) }
 
 // place gives each value its place on the lattice of frequency f. If rounding does not explain how

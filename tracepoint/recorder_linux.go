@@ -209,7 +209,7 @@ func mountTracefs() (int, error) {
 	return fd, nil
 }
 
-// tracefsMounts returns the other places where tracefs is mounted (proc_pid_mounts(5)).
+// tracefsMounts returns the folders where tracefs is mounted, according to /proc/self/mounts (proc_pid_mounts(5)).
 func tracefsMounts() (folders []string) {
 	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {

@@ -146,14 +146,15 @@ func (r Regime) check() error {
 // slowdown returns an estimate of how many times as long the work takes as without neighbours.
 func (r Regime) slowdown() float64 { return 1 + float64(r.Load-1)*r.Named().Neighbours.hood().busy }
 
-// competition holds the running neighbours of a regime. cpu is the CPU that they share with the work.
+// competition holds the running neighbours of a regime, which are the competitors of the measured work. cpu is
+// the CPU of the work. Builds and some of the memory sweeps also run on other CPUs.
 type competition struct {
 	regime  Regime
 	cpu     int
 	running []*load.Load
 }
 
-// renew starts all neighbours, and ends those that were running.
+// renew ends the neighbours that are running, and starts all neighbours of the regime.
 func (c *competition) renew(ctx context.Context) error {
 	c.stop()
 	here, kind := []int{c.cpu}, c.regime.Named().Neighbours.hood().kind

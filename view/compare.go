@@ -265,7 +265,8 @@ func comparisonTable(d record.Comparison, topic string, rows []record.Comparison
 	return Section{In: InText, Table: t}
 }
 
-// valueBeside writes a value and, if several subjects are compared, how it differs from the first.
+// valueBeside writes a value. If more than two subjects are compared, it adds the ratio to the first subject's value,
+// and the outcome.
 func valueBeside(v *record.ComparisonValue, r record.ComparisonRow, i, subjects int) string {
 	text := marked(v)
 	if v != nil && v.Of != "" {

@@ -46,7 +46,8 @@ type CacheExperiment struct {
 	C, M, P, D stats.Estimate
 }
 
-// CacheCosts has the unknowns of practice problem 9.6, in the unit of the measurements.
+// CacheCosts holds the unknowns c, m, p and d of practice problem 9.6 of Bryant 2003, in the unit of the
+// measurements. [CacheExperiment] says what they are.
 type CacheCosts struct{ C, M, P, D float64 }
 
 // SolveCacheCosts solves the six equations of the calls in CacheCalls by least squares:

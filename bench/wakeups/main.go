@@ -1,6 +1,6 @@
-// Command wakeups compares what package program says about programs that wait with the truth, both with the
-// kernel's tracepoints and without. The truth is what the programs take between its runs, while the competitors
-// are paused.
+// Command wakeups checks what package program says about programs that wait, with the kernel's tracepoints and
+// without. It compares each result with the truth: the time that the same program takes in runs between those
+// that package program measures, while the competitors are paused.
 //
 //	cd bench && go build -o /tmp/wakeups ./wakeups && sudo /tmp/wakeups
 //	sudo /tmp/wakeups -subject pool,client -load 4 -repetitions 5

@@ -26,7 +26,8 @@ type Crowd struct {
 	InterruptShare float64
 }
 
-// Step is something that a thread does. One field is set, except for a Wait with a time-out.
+// Step is something that a thread does. One field is set, with two exceptions: Process and OtherProgram are
+// set together with Start, and a Wait with a time-out has a SleepNs.
 type Step struct {
 	// WorkNs is CPU time, SleepNs is a time to sleep, and UntilNs is the end of a sleep, counted
 	// from the program's start.
