@@ -61,9 +61,6 @@ type Interruption struct {
 	Kernel bool
 }
 
-// Share returns the mean share of a thread's running time that the timer takes.
-func (i Interruption) Share() float64 { return (1 - i.Missing) * i.MeanNs / i.PeriodNs }
-
 // Known reports whether the CPU was observed.
 func (n Noise) Known() bool { return n.WatchedNs > 0 }
 
@@ -72,7 +69,7 @@ func (n Noise) Known() bool { return n.WatchedNs > 0 }
 func (n Noise) ShareLost() float64 {
 	share := n.IrregularShare
 	for _, r := range n.Regular {
-		share += r.Share()
+		share += (1 - r.Missing) * r.MeanNs / r.PeriodNs
 	}
 	return share
 }

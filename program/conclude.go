@@ -21,7 +21,7 @@ func concludeBoth(s *series, plan Plan, setting Setting, w *noiseChecks) *Result
 	idle := conclude(s, plan, setting, w.withoutInterrupts()).Estimate // first, as it sets the bounds of the runs
 	r := conclude(s, plan, setting, w)
 	if r.Estimate.Value > 0 && idle.Value > 0 {
-		r.Idle, r.Interrupts = &idle, w.interrupts()
+		r.Idle = &idle
 	}
 	return r
 }

@@ -73,36 +73,6 @@ func (w *noiseChecks) span() time.Duration {
 	return nextLook
 }
 
-// Interrupts are the shares of its time on the CPU that a program loses while it keeps the CPU: to the kernel's tick, to
-// the timers of the host of a virtual machine, and to all other interrupts.
-type Interrupts struct {
-	Tick  float64 `json:"tick"`
-	Host  float64 `json:"host"`
-	Other float64 `json:"other"`
-}
-
-// interrupts returns what the looks saw; nil if there was none.
-func (w *noiseChecks) interrupts() *Interrupts {
-	var sum Interrupts
-	watchedNs := 0.
-	for _, n := range w.looks {
-		watchedNs += n.WatchedNs
-		sum.Other += n.WatchedNs * n.IrregularShare
-		for _, timer := range n.Regular {
-			lostNs := n.WatchedNs * timer.Share()
-			if timer.Kernel {
-				sum.Tick += lostNs
-			} else {
-				sum.Host += lostNs
-			}
-		}
-	}
-	if watchedNs == 0 {
-		return nil
-	}
-	return &Interrupts{sum.Tick / watchedNs, sum.Host / watchedNs, sum.Other / watchedNs}
-}
-
 // withoutInterrupts returns the checks as if interrupts took no time.
 func (w *noiseChecks) withoutInterrupts() *noiseChecks {
 	without := &noiseChecks{}

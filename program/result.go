@@ -27,9 +27,8 @@ type Summary struct {
 	// Estimate is the time alone in nanoseconds: the median of the runs.
 	Estimate stats.Estimate `json:"estimate"`
 	// Idle is the time on this machine while no other program runs, in nanoseconds: with what interrupts and the host
-	// take. nil if unknown, and in documents of earlier versions. Interrupts is what they take.
-	Idle       *stats.Estimate `json:"idle,omitempty"`
-	Interrupts *Interrupts     `json:"interrupts,omitempty"`
+	// take. nil if unknown, and in documents of earlier versions.
+	Idle *stats.Estimate `json:"idle,omitempty"`
 	// Wall is the wall time of the runs. CPU is their CPU time, without what came before the exec if that is
 	// known.
 	Wall stats.Estimate `json:"wall"`

@@ -30,7 +30,7 @@ var anyText = holds("text", func(string) bool { return true })
 
 var programForm = object{
 	"command": text, "command_line?": text, "parameters": dictionary(anyText),
-	"estimate": estimateForm.check, "idle?": estimateForm.check, "interrupts?": object{"tick": share, "host": share, "other": share}.check, "wall": estimateForm.check, "cpu": estimateForm.check,
+	"estimate": estimateForm.check, "idle?": estimateForm.check, "wall": estimateForm.check, "cpu": estimateForm.check,
 	"runqueue_wait_ns": orNull(size), "blocked_ns": orNull(size), "max_rss_bytes": orNull(count),
 	"method": oneOf("cycle-time", "interval-counting", "critical-path", "bounds", ""), "explanation": anyText,
 	"runs": list(object{
