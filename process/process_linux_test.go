@@ -196,6 +196,17 @@ var programs = map[string]func(){
 			}
 		}
 	},
+	// exits while its other threads make system calls.
+	"exits amid system calls": func() {
+		for range 12 {
+			go func() {
+				for {
+					unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)
+				}
+			}()
+		}
+		time.Sleep(3 * time.Millisecond)
+	},
 	// reads clocks by all functions: the time goes on.
 	"reads all clocks": func() {
 		for range 1000 {

@@ -102,7 +102,7 @@ func (w *waits) note(thread int, sinceStart time.Duration, shown *looks, stopped
 	}
 	w.stops++
 	switch {
-	case errors.Is(err, unix.ESRCH):
+	case errors.Is(err, unix.ESRCH), err == nil && info.op != stoppedByFilter: // killed meanwhile, and maybe stopped at its end
 	case err != nil:
 		w.why = err
 	case !info.known():
