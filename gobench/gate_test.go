@@ -23,6 +23,22 @@ type suite struct {
 	opNs      float64 // of each benchmark; 0 is 1e5
 }
 
+// suiteOf returns a suite whose i-th benchmark has the i-th relative standard deviation between processes.
+func suiteOf(seed uint64, deviations ...float64) *suite {
+	s := &suite{rng: rand.New(rand.NewPCG(1, seed)), pairs: map[string]int{}, deviation: map[string]float64{}}
+	for i, deviation := range deviations {
+		s.deviation[fmt.Sprintf("Benchmark%d", i)] = deviation
+	}
+	return s
+}
+
+// quickGate returns the plan of a quick gate.
+func quickGate(maxTime time.Duration, limit float64) Plan {
+	plan := QuickPlan
+	plan.MaxTime = maxTime
+	return plan.WithGate(&Gate{Limit: limit})
+}
+
 func (s *suite) Run(_ context.Context, b Benchmark, n int, traced bool) (Observation, error) {
 	ns := cmp.Or(s.opNs, 1e5) * math.Exp(s.deviation[b.Name]*s.rng.NormFloat64())
 	if slower, ok := s.slower[b.Name]; ok && b.Revision == "" {
@@ -54,14 +70,9 @@ func (s *suite) judge(benchmarks int, plan Plan) []Judged {
 // What is undecided has the time that the others leave, and is told with it: a slowdown of 10 %
 // whose pairs scatter by a quarter takes more pairs than its own time allows. What is settled ends.
 func TestTimeGoesToTheUndecided(t *testing.T) {
-	plan := QuickPlan
-	plan.MaxTime = 1500 * time.Millisecond
-	plan = plan.WithGate(&Gate{Limit: 0.05})
-	s := &suite{
-		rng: rand.New(rand.NewPCG(1, 7)), pairs: map[string]int{},
-		deviation: map[string]float64{"Benchmark0": 0.25, "Benchmark1": 0.001, "Benchmark2": 0.001, "Benchmark3": 0.001, "Benchmark4": 0.001},
-		slower:    map[string]float64{"Benchmark0": 1.2, "Benchmark1": 1.2},
-	}
+	plan := quickGate(1500*time.Millisecond, 0.05)
+	s := suiteOf(7, 0.25, 0.001, 0.001, 0.001, 0.001)
+	s.slower = map[string]float64{"Benchmark0": 1.2, "Benchmark1": 1.2}
 	for i, j := range s.judge(5, plan) {
 		want := stats.Within
 		if i < 2 {
@@ -80,14 +91,9 @@ func TestTimeGoesToTheUndecided(t *testing.T) {
 // Benchmarks that seem to be within a narrow limit, though no time would show that they are, wait while one that is
 // slower needs their time. With its own time alone it was not found.
 func TestWhatSeemsWithinWaits(t *testing.T) {
-	plan := QuickPlan
-	plan.MaxTime = 3 * time.Second
-	plan = plan.WithGate(&Gate{Limit: 0.01})
-	s := &suite{
-		rng: rand.New(rand.NewPCG(1, 12)), pairs: map[string]int{},
-		deviation: map[string]float64{"Benchmark0": 0.14, "Benchmark1": 0.03, "Benchmark2": 0.03, "Benchmark3": 0.03, "Benchmark4": 0.03},
-		slower:    map[string]float64{"Benchmark0": 1.05},
-	}
+	plan := quickGate(3*time.Second, 0.01)
+	s := suiteOf(12, 0.14, 0.03, 0.03, 0.03, 0.03)
+	s.slower = map[string]float64{"Benchmark0": 1.05}
 	own, all, left := 2*plan.MaxTime, time.Duration(0), 0
 	for i, j := range s.judge(5, plan) {
 		var spent time.Duration

@@ -15,11 +15,10 @@ func unknown() stats.Estimate {
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
 }
 
-// concludeBoth returns the result of a command's runs, with the time on this machine while no other program runs: that
-// without the interrupts, to which nothing was subtracted for them.
+// concludeBoth returns the result of a command's runs, with [Summary.Idle]: what the result would be if interrupts took no
+// time, so that none is subtracted for them.
 func concludeBoth(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
-	idle := conclude(s, plan, setting, w.withoutInterrupts()).Estimate // first, as it sets the bounds of the runs
-	r := conclude(s, plan, setting, w)
+	r, idle := conclude(s, plan, setting, w), conclude(s, plan, setting, w.withoutInterrupts()).Estimate
 	if r.Estimate.Value > 0 && idle.Value > 0 {
 		r.Idle = &idle
 	}
@@ -44,11 +43,12 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 // there are enough calm runs.
 func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnly bool) (r *Result, calm bool) {
 	noise, shareError := w.joined()
-	for i := range s.runs {
-		s.runs[i].takeOffDisturbance(noise, shareError, float64(s.peak))
+	runs := slices.Clone(s.runs)
+	for i := range runs {
+		runs[i].takeOffDisturbance(noise, shareError, float64(s.peak))
 	}
 	r = &Result{
-		Command: s.command, Runs: s.runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise, rounds: s.rounds,
+		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise, rounds: s.rounds,
 		Summary: Summary{Estimate: unknown(), Wall: unknown(), CPU: unknown(), MaxRSSBytes: Positive(s.peak)},
 	}
 	c := conclusion{Result: r, series: s, plan: plan, setting: setting}
