@@ -22,6 +22,9 @@ type Processes struct {
 	CPUs []int
 	// Timeout ends a process that takes longer; 0 means never.
 	Timeout time.Duration
+	// Nice is the niceness of the processes (nice(7)), and of their sessions where the kernel divides the CPUs among
+	// sessions; 0 leaves it as it is. To lower it takes root.
+	Nice int
 	// Slowed returns by what share independent instructions take longer now than on cores that nothing shares,
 	// on the slowest of the CPUs. It is nil if that can't be measured.
 	Slowed func() float64
@@ -128,6 +131,7 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []str
 	var output tail
 	command := process.Command{
 		Path: b.Binary, Dir: b.Dir, CPUs: p.CPUs, Stdout: &output, Stderr: &output, Untraced: !traced, Env: env,
+		Nice: p.Nice, OwnSession: p.Nice != 0,
 		Args: append([]string{"-test.paniconexit0", "-test.run=^$"}, args...),
 	}
 	start := command.Run

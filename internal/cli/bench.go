@@ -29,6 +29,7 @@ type benchFlags struct {
 	bench, precision string
 	directory        string // of the module
 	maxTime, timeout time.Duration
+	nice             int
 	against          string
 	falseAlarms, see string
 	gate             string
@@ -62,7 +63,8 @@ when its 95 % interval is as narrow as --precision asks, or --max-time is spent;
 --max-regression or --gate, when it is known on which side of the limit it lies.
 
 On a busy machine give the benchmarks one CPU and more time, as in --cpu 1 --max-time 2m:
-who may use several CPUs waits for each of them.
+who may use several CPUs waits for each of them. As root give --nice -20, so that other
+programs hardly take their CPU.
 
 With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
@@ -121,6 +123,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, such as `0.5%` (--quick: 3%, --thorough: 0.5%)")
 	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured (--quick: 5s, --thorough: 2m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a benchmark's process that runs longer")
+	set.IntVar(&t.nice, "nice", 0, "run benchmarks with this niceness, from -20, for root, to 19")
 	set.StringVar(&t.against, "against", "", "compare with this `revision` of the git checkout")
 	set.IntSliceVar(&t.procs, "gomaxprocs", nil, "run each benchmark with each GOMAXPROCS of this `list`, such as 1,2,4, as go test -cpu does")
 	set.StringVar(&t.building.Tags, "tags", "", "build `tags`, as of go build")
@@ -159,6 +162,9 @@ func (t *benchFlags) check(c *call) (err error) {
 	}
 	if t.timeout <= 0 {
 		return usagef("--timeout: %v is too little: give more than 0, such as 5m", t.timeout)
+	}
+	if err := checkNice(t.nice); err != nil {
+		return err
 	}
 	if t.building.Layouts < 1 || t.building.Layouts > mostLayouts {
 		return usagef("--layouts: %d can't be linked: give a number from 1 to %d, such as 4", t.building.Layouts, mostLayouts)

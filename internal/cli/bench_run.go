@@ -39,13 +39,16 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 			}
 		}
 	}()
-	processes := gobench.Processes{CPUs: e.cpus, Timeout: e.flags.timeout}
+	processes := gobench.Processes{CPUs: e.cpus, Timeout: e.flags.timeout, Nice: e.flags.nice}
 	groups, failed, err := e.benchmarks(ctx, directory, processes)
 	for _, f := range failed {
 		d.Results = append(d.Results, gobench.NewReport(gobench.Conclude(&gobench.Series{Benchmark: f.Benchmark, Failure: f}, e.flags.plan, gobench.Setting{})))
 	}
 	if err != nil {
 		return d, err
+	}
+	if nice := e.flags.nice; nice != 0 {
+		e.caveat("the benchmarks ran with a niceness of %d", nice)
 	}
 	here, err := e.surroundings(ctx)
 	if err != nil {

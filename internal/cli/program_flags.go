@@ -137,10 +137,16 @@ func (t *programFlags) checkAmounts(c *call) error {
 		return usagef("--max-runs: %d is less than --min-runs: give %d or more", t.maxRuns, t.minRuns)
 	case t.maxTime <= 0:
 		return usagef("--max-time: %v is too little: give more than 0, such as 30s", t.maxTime)
-	case t.nice < -20 || t.nice > 19:
-		return usagef("--nice: %d is no niceness: give -20 (before others) to 19 (behind them)", t.nice)
 	case t.timeout < 0 || changed("timeout") && t.timeout == 0:
 		return usagef("--timeout: %v is too little: give more than 0, such as 10s", t.timeout)
+	}
+	return checkNice(t.nice)
+}
+
+// checkNice returns an error if there is no such niceness.
+func checkNice(nice int) error {
+	if nice < -20 || nice > 19 {
+		return usagef("--nice: %d is no niceness: give -20 (before others) to 19 (behind them)", nice)
 	}
 	return nil
 }

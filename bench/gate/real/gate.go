@@ -18,7 +18,7 @@ import (
 type gate struct {
 	tool, packages, bench string
 	limit                 float64
-	layouts               int
+	layouts, nice         int
 	maxTime               time.Duration
 }
 
@@ -30,7 +30,7 @@ func (g gate) judge(ctx context.Context, c checkout, o outcome) (outcome, error)
 	args := []string{
 		"bench", g.packages, "-C", c.dir, "--against", "HEAD", "--bench", g.bench, "--quick", "--max-time", g.maxTime.String(),
 		"--max-regression", strconv.FormatFloat(100*g.limit, 'g', -1, 64) + "%", "--layouts", strconv.Itoa(g.layouts),
-		"--seed", strconv.Itoa(o.seed + 1), "--format", "json",
+		"--nice", strconv.Itoa(g.nice), "--seed", strconv.Itoa(o.seed + 1), "--format", "json",
 	}
 	tool := exec.CommandContext(ctx, g.tool, args...)
 	tool.Cancel = func() error { return tool.Process.Signal(syscallInterrupt) }
