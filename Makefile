@@ -16,7 +16,7 @@ NESTED      := $(BENCH) $(patsubst %/go.mod,%,$(wildcard deploy/go.mod))
 DIST        := linux/amd64 $(PLATFORMS)
 DISTDIR     := dist
 
-.PHONY: check test test-long cases packages needs format vet short staticcheck cross cross32 unit otlp arm64 arm64-long nested fuzz bench build dist manual
+.PHONY: check test test-long cases corrections packages needs format vet short staticcheck cross cross32 unit otlp arm64 arm64-long nested fuzz bench build dist manual
 
 check: format vet short
 	@echo "short tests passed"
@@ -24,7 +24,7 @@ check: format vet short
 test: needs format vet staticcheck cross unit nested arm64
 	@echo "all tests passed"
 
-test-long: test cross32 cases otlp arm64-long fuzz
+test-long: test cross32 cases corrections otlp arm64-long fuzz
 	@echo "all tests, emulation and fuzzing passed"
 
 build:
@@ -92,6 +92,10 @@ cases: needs
 	@CHRONOSCOPE_CASES=4 go test -timeout 60m -count=1 ./clock/... ./timermeter ./fidelity ./activity ./gobench ./changepoint
 	@CHRONOSCOPE_CASES=4 go test -timeout 60m -count=1 -run SimulatedProbe ./internal/cli
 	@CHRONOSCOPE_CASES=4 go test -count=1 -run Real ./exporter
+
+corrections:
+	@echo "corrections: each is switched off in turn, and a test has to fail"
+	@CHRONOSCOPE_CORRECTIONS=1 go test -timeout 90m -count=1 -run EachCorrectionMatters .
 
 otlp: needs
 	@echo "otlp: a real Prometheus 3, which is built first, takes what serve pushes"

@@ -78,3 +78,17 @@ func TestFavoured(t *testing.T) {
 		}
 	}
 }
+
+// A program of 20 ms waits for 10 ms in each run. If it uses 16 ms where it keeps its CPU, it may take 16 ms.
+func TestDisplacedDataIsInTheInterval(t *testing.T) {
+	for favouredMs, leastMs := range map[float64]float64{16: 15.5, 20: 19.5} {
+		s := series{probed: true}
+		for range favouredRuns {
+			s.favoured = append(s.favoured, contendedRun{favouredMs * ms, 0})
+		}
+		r := s.concluded(30, func(i int) Run { return keptFor(20+0.001*float64(i%5), 10) })
+		if lo := r.Estimate.Lo / ms; lo < leastMs || lo > favouredMs || !r.Estimate.Covers(20*ms) {
+			t.Errorf("%v ms at the highest niceness: %v to %v ms", favouredMs, lo, r.Estimate.Hi/ms)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package program
+
+import (
+	"testing"
+
+	"chronoscope/process"
+	"chronoscope/stats"
+	"chronoscope/tracepoint"
+)
+
+// What is certainly not the program's own time comes off the lower bound: stops for its tracer, and a little time for
+// which its threads may have spun. On two CPUs it takes at least half of its CPU time.
+func TestLowerBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		stoppedNs int64
+		traced    trajectory
+		cpus      int
+		lowMs     float64
+	}{
+		"as the events say":    {0, trajectory{low: progress{atNs: 40 * ms}, threads: 1}, 0, 40},
+		"5 ms for its tracer":  {5 * ms, trajectory{low: progress{atNs: 40 * ms}, threads: 1}, 0, 35},
+		"1 ms may be spinning": {0, trajectory{low: progress{atNs: 30 * ms}, threads: 2, spunNs: 1 * ms}, 0, 29},
+		"36 ms of CPU time":    {0, trajectory{low: progress{atNs: 10 * ms}, threads: 2, ranNs: 36 * ms}, 2, 18},
+	} {
+		r := Run{noted: true, Run: process.Run{WallNs: 40 * ms, UserNs: int64(c.traced.ranNs), StoppedNs: c.stoppedNs}, traced: c.traced}
+		r.traced.wallNs, r.traced.high = 40*ms, progress{atNs: 40 * ms}
+		if r.bound(c.cpus); r.LowNs != c.lowMs*ms || r.HighNs != 40*ms {
+			t.Errorf("%s: %v to %v ms, want %v to 40", name, r.LowNs/ms, r.HighNs/ms, c.lowMs)
+		}
+	}
+}
+
+// A program of 20 ms sleeps for about 5 ms more, until some time: where others keep it waiting, it may sleep for less.
+// Three of four runs waited for 8 ms; the others did not, and they tell.
+func TestRunsThatWaitedLeast(t *testing.T) {
+	s := series{probed: true, timedWaits: 1, looksAtClock: true}
+	r := s.concluded(40, func(i int) Run {
+		kept := 8 + 0.01*float64(i%7)
+		if i%4 == 0 {
+			kept = 0.01 * float64(i%3)
+		}
+		return besideOthers(20, kept, 5+0.7*float64(i*i%5-2))
+	})
+	if !r.Estimate.Covers(25*ms) || r.Estimate.HalfWidth() > 2*ms || r.Estimate.Discarded != 30 {
+		t.Errorf("%v to %v ms of %d runs, without %d", r.Estimate.Lo/ms, r.Estimate.Hi/ms, r.Estimate.N, r.Estimate.Discarded)
+	}
+}
+
+// A program of two threads works 4 ms, sleeps for 5 ms, and works 1 ms. Others keep it from its CPU before it sleeps, by
+// another time in each run. The kernel told that a timer ended the sleep, and it always lasted 5 ms: it has no deadline,
+// so that the program takes 10 ms.
+func TestSleepsThatBeginLate(t *testing.T) {
+	s := series{probed: true, timedWaits: 1}
+	r := s.concludedOn(2, 30, func(i int) Run {
+		kept := 0.2 * float64(i%15)
+		events := begun().at(0.5, process.Forked, 2, 1, 1).at(0.5, process.SwitchedIn, 2, 1, 1).at(1.5, process.Exited, 2, 1, 1).
+			at(2, process.Preempted, 1, 1, 0).at(2+kept, process.SwitchedIn, 1, 1, 0).at(4+kept, process.Blocked, 1, 1, 0).
+			at(9+kept, process.SwitchedIn, 1, 1, 0).at(10+kept, process.Exited, 1, 1, 0)
+		run := events.run(10+kept, 6)
+		told := told{}.switched(-1, 0, 0, 1, 0).switched(-1, 1, 70, 0, tracepoint.Sleeping).wakes(0.5, 0, 1, 2).switched(0.5, 1, 0, 2, 0).switched(1.5, 1, 2, 0, tracepoint.Ended).
+			switched(2, 0, 1, 71, tracepoint.Runnable).switched(2+kept, 0, 71, 1, tracepoint.Sleeping).
+			event(4+kept-0.01, 0, tracepoint.TimedCall, 1, 0, 0).switched(4+kept, 0, 1, 0, tracepoint.Sleeping).
+			event(9+kept, 0, tracepoint.TimerExpired, 0, 0, 0).event(9+kept, 0, tracepoint.Waking, 0, 1, 0).switched(9+kept, 0, 0, 1, 0).
+			switched(10+kept, 0, 1, 0, tracepoint.Ended)
+		for i := range told {
+			if told[i].Kind == tracepoint.Waking && told[i].Thread == 0 {
+				told[i].Context = tracepoint.InInterrupt
+			}
+		}
+		run.wakeups = wakeupEvents{events: told}
+		return run
+	})
+	if !r.Estimate.Covers(10*ms) || r.Estimate.HalfWidth() > 0.5*ms || r.Verdict == stats.Unusable {
+		t.Errorf("%v to %v ms, %s: %q", r.Estimate.Lo/ms, r.Estimate.Hi/ms, r.Verdict, r.Reasons)
+	}
+}
