@@ -33,9 +33,10 @@ type Comb struct {
 	fromNs, toNs, othersPerNs float64
 }
 
-// Costs are the times lost to teeth whose gaps nothing else lengthened. Compensation may subtract
-// MinNs (Bryant 2003, section 9.4.3). MaxNs may include a rare event that happened at the same
-// time. The values are missing if there is no such tooth.
+// Costs are the times that a comb's gaps took. Gaps that have another known cause, such as a
+// preemption, or that are longer than half a period do not count. Compensation may subtract MinNs
+// (Bryant 2003, section 9.4.3). MaxNs may include a rare event that happened at the same time. The
+// values are missing if no gap remains.
 type Costs struct {
 	MinNs    stats.Float `json:"min_cost_ns"`
 	MedianNs stats.Float `json:"median_cost_ns"`

@@ -58,8 +58,8 @@ type SwitchingOptions struct {
 	CPU int
 	// Duration is about how long to measure. The default is 200 ms.
 	Duration time.Duration
-	// SweepBytes is how much memory the other thread reads between two walks. The default is twice
-	// the size of the CPU's second cache.
+	// SweepBytes is how much memory the other thread reads to evict a working set from the caches
+	// (see [ColdCache]). The default is twice the size of the CPU's second cache.
 	SweepBytes int
 	// Root is the root of the file system, for the sizes of the caches. The default is "/".
 	Root fs.FS

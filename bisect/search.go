@@ -168,8 +168,8 @@ func (s *search) gaps() (all []gap) {
 	return all
 }
 
-// A gap may hold a step if its probability is above possible. Once a step is found, further gaps are examined
-// only if theirs is above likely.
+// A gap may hold a step if its probability of a step is above possible, and is then searched. As soon as some gap
+// surely holds a step, only gaps with a probability above likely are searched.
 const likely, possible = 0.3, 0.1
 
 // narrow measures until no gap is left to be examined.

@@ -69,7 +69,8 @@ const (
 	// is one regime.
 	FewestPoints = 2 * ShortestRegime
 	// ShortestRegime is the smallest number of points in a regime. A level that lasts for fewer
-	// points counts as a disturbance; at the end of a series, [Tip] detects it.
+	// points is no regime: its points count as outliers or as noise. [TipOf] compares the newest
+	// points of a series with the regime before them.
 	ShortestRegime = 9
 	// FalseChanges is the probability that a change is reported in a series without changes.
 	FalseChanges = 1e-4

@@ -12,8 +12,8 @@ import (
 type Tip struct {
 	// Newest is the number of newest points.
 	Newest int
-	// Shift is their level minus that of the regime. Its interval includes the variation from one
-	// measurement to the next.
+	// Shift is the level of the newest points minus that of the regime. Its interval includes the
+	// variation from one measurement to the next.
 	Shift stats.Estimate
 	// PValue is the probability of such a shift, up or down, if nothing changed.
 	PValue float64

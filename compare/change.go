@@ -112,8 +112,9 @@ func ratio(a, b *view.Figure) stats.Estimate {
 	return r
 }
 
-// boundsOf returns the bounds of the interval, or of the known repeatability. They enclose the
-// value.
+// boundsOf returns the bounds of the figure's interval, widened if necessary to include the value.
+// Without an interval, they are the value minus and plus the known repeatability; NaN if that is
+// not known either.
 func boundsOf(f *view.Figure) (lo, hi float64) {
 	e := f.Estimate
 	lo, hi = e.Lo, e.Hi

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// privateFile is a file in memory without a name in any folder. It holds the key of a certificate, and is gone
-// when this process ends, even by SIGKILL.
+// privateFile is a file in memory without a name in any folder. It holds a copy of the web configuration, which
+// may include the key of a certificate. The file is gone when this process ends, even by SIGKILL.
 type privateFile struct{ fd int }
 
 func newPrivateFile() (*privateFile, error) {

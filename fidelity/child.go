@@ -16,8 +16,9 @@ import (
 )
 
 // Parent and child exchange lines of JSON: an order and its answer, then requests and their answers.
-// Within a sandwich they exchange only two bytes, which need no memory: the child writes ready when
-// it is to be stopped, and the parent writes goOn when it has continued the child.
+// Within a sandwich they exchange only two bytes, so that the child allocates no memory then: the
+// child writes ready when it is to be stopped, and the parent writes goOn when it has continued the
+// child.
 const (
 	ready byte = '.'
 	goOn  byte = '.'

@@ -23,7 +23,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 		Summary: Summary{Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown, Iterations: s.many, Calls: s.calls},
 	}
 	r.Cycles.Unit = "cycles"
-	if s.Failure != nil {
+	if r.Failed = s.Failure != nil; r.Failed {
 		r.Lower(stats.Unusable, "%s", s.Failure.reason())
 	}
 	if len(s.Repetitions) == 0 {

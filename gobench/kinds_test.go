@@ -177,6 +177,10 @@ func TestFailureLater(t *testing.T) {
 	}
 	failures := 0
 	for _, group := range all {
+		r := Conclude(group[0], DefaultPlan, Setting{Noise: noise, CPUs: 1})
+		if failed := group[0].Failure != nil; r.Failed != failed {
+			t.Errorf("failed: %v, and its result says %v", failed, r.Failed)
+		}
 		if group[0].Failure != nil {
 			failures++
 		} else if len(group[0].Repetitions) < DefaultPlan.LeastRepetitions {

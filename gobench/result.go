@@ -40,6 +40,8 @@ type Summary struct {
 	Rejected  int `json:"rejected"`
 	// Metrics has medians of what else the benchmark reports.
 	Metrics []Metric `json:"metrics"`
+	// Failed says that a run failed. The other figures are from the runs before it, if there were any.
+	Failed bool `json:"failed,omitempty"`
 	// Calls has the percentiles of single calls; nil if they were not asked for.
 	Calls *Calls `json:"calls,omitempty"`
 }

@@ -85,9 +85,10 @@ func densestWindow(sorted []float64, tolerance float64) []float64 {
 	return best
 }
 
-// mostWander returns an upper bound of the standard deviation that the chains before and after the samples have
-// in common, as a share: what only one of them shows is its own error. Two standard errors of the covariance
-// are added, so that the core does not seem steady only because there are few samples.
+// mostWander returns an upper bound of the standard deviation of the core's true rate from sample to sample, as a
+// share. It follows from the covariance of the chains before and after the samples: the true rate affects both
+// chains, and the own error of a chain only that chain. Two standard errors of the covariance are added, so that the
+// core does not seem steady only because there are few samples. Samples at another rate are left out.
 func (c coreSpeed) mostWander(before, after []float64) float64 {
 	var sum, difference []float64
 	for i := range before {

@@ -136,8 +136,8 @@ func (l *looks) due(samplesNs, tookNs float64) bool {
 // replayed from random moments.
 type disturbances struct {
 	looks *looks
-	// switches is the cost of a switch. spread is the standard deviation of the logarithm of a scenario's
-	// factor after many looks.
+	// switches is the cost of a switch. spread is the standard deviation of the logarithm of a scenario's factor
+	// that remains however many looks there are; draw adds more to it if there are few.
 	switches switchCost
 	spread   float64
 }

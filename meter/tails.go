@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -237,6 +238,6 @@ func (e *exemplars) all() []Exemplar {
 
 // slowest returns the slowest of some calls, in descending order; it sorts its argument.
 func slowest(all []Exemplar) []Exemplar {
-	slices.SortStableFunc(all, func(a, b Exemplar) int { return int(math.Copysign(1, b.Ns-a.Ns)) })
+	slices.SortStableFunc(all, func(a, b Exemplar) int { return cmp.Compare(b.Ns, a.Ns) })
 	return all[:min(len(all), mostExemplars)]
 }

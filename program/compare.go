@@ -6,7 +6,8 @@ import (
 	"chronoscope/stats"
 )
 
-// Comparison compares two commands that were measured together. The ratio is the time of B over that of A.
+// Comparison compares two commands that were measured together. The ratio is the time of B over that of A; for the
+// ratio of a metric see [CompareMetric].
 type Comparison struct {
 	A, B *Result
 	// Metric is the name of the compared metric; empty for the time.

@@ -111,8 +111,9 @@ type series struct {
 	peak        int64
 	// yields is the number of times that the program gave its CPU away in a run (sched_yield(2)), by the traced runs.
 	yields int
-	// timedWaits is the number of times that the program asks to wait until some time, and otherWaits that of its
-	// blocks for something else, by the probes. someUnnoted says that there may be more.
+	// timedWaits is the number of system calls with which the program could wait until some time, the largest of
+	// all probes. otherWaits is the number of times that it blocked for something else, the smallest of all
+	// probes. someUnnoted says that there may be more of both.
 	timedWaits, otherWaits int
 	// calls is the number of its system calls in the traced run; 0 if they could not be counted.
 	calls       int64

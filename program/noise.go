@@ -104,7 +104,8 @@ func (w *noiseChecks) joined() (all machine.Noise, shareError float64) {
 		return all, 0
 	}
 	all.IrregularShare, all.IrregularPerSecond = lostNs/all.WatchedNs, perSecond/all.WatchedNs
-	// What occurred once may as well have occurred twice, or not at all.
+	// An interruption that was seen once could by chance have been seen twice, or not at all. So the share may be off
+	// by the longest one.
 	shareError = math.Max(machine.NoiseError*math.Min(mostLost, all.IrregularShare), math.Min(mostLost, all.IrregularWorstNs/all.WatchedNs))
 	return all, math.Max(shareError, shareErrors*w.standardError(all))
 }

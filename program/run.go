@@ -88,8 +88,9 @@ type Run struct {
 	// time by which others can have delayed the program there.
 	outsideNs    float64
 	outsideKnown bool
-	// wokenAtMostNs is the assumed limit of the time for which woken threads without accounts waited for a
-	// CPU; infinite if the accounts of all threads are known.
+	// wokenAtMostNs is the longest time for which, as LowNs assumes, all threads except the first together waited
+	// for a CPU after they were woken. It is infinite if LowNs assumes no such limit: the accounts of all threads
+	// are known, no earlier run gave a limit, or the run was not noted.
 	wokenAtMostNs float64
 }
 

@@ -224,11 +224,13 @@ const priorLoops = 4
 //
 // A loop begins and ends with the group of events within which the clock ticked. So each of its
 // ends is off by up to the length of a group, or by up to a tick if that is shorter. The
-// difference of both errors has a mean of 0, and as its variance a sixth of the square of that
-// length. The scatter of the loops shows all other errors. Each loop is part of the mean that it
-// is compared with, as in [shares.mean]. The clock is read after groups of events only while an
-// edge is awaited, so that the share of readings differs between loops. Therefore the time of the
-// readings is subtracted from each loop first; it would count as scatter otherwise.
+// difference of both errors has a mean of 0, and its variance is a sixth of the square of that
+// length. All other errors show as scatter of the loops. As each loop is part of the mean that it
+// is compared with, the scatter is corrected for that, as in [shares.mean].
+//
+// While an edge is awaited, the clock is read after each group of events; before that, only once
+// after many events. So loops differ in the number of readings per event, and the time of the
+// readings would count as scatter. It is subtracted from each loop first.
 func (l *laboratory) meanOfLoops(r *Result, loops []loop, p pace) {
 	var ticks, trials, reads, fine int64
 	for _, one := range loops {

@@ -190,8 +190,8 @@ func (c *CostSampler) fromCalls(m meter) chunk {
 	return k
 }
 
-// perCall returns the mean cost of a call in each of n batches, without the frame. The frame is the
-// median of the given number of frames.
+// perCall returns n mean costs of a call, each of a batch of calls. It subtracts the frame, the
+// time that the timing takes without any call: the median of the given number of measured frames.
 func (c *CostSampler) perCall(batch, n, frames int) []float64 {
 	frame := medianOfSteps(c.timed(c.subject.Frames, batch, frames), c.subject.Reference.AccuracyNs)
 	costs := c.timed(c.subject.Calls, batch, n)

@@ -82,8 +82,9 @@ type lattice struct {
 	quantum, lo, hi float64
 	// extent is the longest span over which the readings lie on the lattice.
 	extent float64
-	// mirror is the other spacing, between one and two units, that would look nearly the same
-	// after rounding; 0 if there is none.
+	// mirror is the other spacing that would look nearly the same after rounding to whole units; 0
+	// if there is none. Of quantum and mirror, one is between one and two units, and lo and hi are
+	// bounds of the other one, whichever is chosen as quantum.
 	mirror float64
 	// blur is how far the readings stray from the lattice if rounding does not explain it; 0 if
 	// it does.

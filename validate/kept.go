@@ -56,7 +56,7 @@ func LoadReach(m *machine.Machine) ([]Reach, error) {
 }
 
 // saveReach stores what a validation found. It keeps the rows of schemes, regimes and kinds that
-// the validation did not try, and the rows of validations that tried more durations.
+// the validation did not try, and the rows whose range of durations it did not cover.
 func (s *Store) saveReach(found []keptReach) error {
 	if s == nil {
 		return nil
@@ -79,7 +79,8 @@ func (r keptReach) sameAs(other keptReach) bool {
 	return r.Scheme == other.Scheme && r.Regime.Named() == other.Regime.Named() && r.Kind == other.Kind && r.Tolerance == other.Tolerance
 }
 
-// replaces reports whether all durations behind the old row were tried again.
+// replaces reports whether both rows are of the same scheme, regime, kind and tolerance, and the range of durations
+// that were tried for r includes that of the old row. A row of an older version has no range, and is always covered.
 func (r keptReach) replaces(old keptReach) bool {
 	return r.sameAs(old) && r.LongestTriedNs >= old.LongestTriedNs && (old.LongestTriedNs == 0 || r.ShortestTriedNs <= old.ShortestTriedNs)
 }

@@ -137,7 +137,8 @@ func worstGroup(groups []*group) (*group, bool) {
 	return groups[i], true
 }
 
-// did says, by cause, what all threads of a program did together.
+// did has, for each cause, the words for what a program did. The threads of the program are taken
+// together.
 var did = map[offcpu.Cause]string{
 	offcpu.Ran:           "ran",
 	offcpu.RunqueueWait:  "waited for a CPU",

@@ -80,7 +80,8 @@ func (f *flow) reach(i, depth int) error {
 	return nil
 }
 
-// step reaches all instructions that can follow an instruction.
+// step applies the effect of instruction i to the depth of the stack, and calls reach for each instruction that
+// can follow it.
 func (f *flow) step(i int) error {
 	in, depth := f.code[i], f.depths[i]
 	takes, leaves, err := in.effect()

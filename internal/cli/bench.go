@@ -70,16 +70,17 @@ With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
 The result compares the working tree with the revision.
 
-The exit status is 1 where a benchmark fails. With --max-regression it is 3 where one
-is slower by more than the limit. If nothing is slower by more, that happens in one run
-of 100 at most (--false-alarms), however many benchmarks there are and however often
-they were looked at meanwhile. What can't be told
-yet is measured for longer, in the time that the others leave. What still can't is
-named in a warning and passes, or with --undecided fail the status is 1. It is 1 also
-where no benchmark is in both revisions, or a package does not compile.
+The exit status is 1 where a benchmark fails. With --max-regression or --gate it is 3
+where one is slower, or a metric worse, by more than its limit. If nothing is, that
+happens in one run of 100 at most (--false-alarms), however many benchmarks there are
+and however often they were looked at meanwhile. What can't be told yet is measured for
+longer, in the time that the others leave. What still can't passes with a warning, or
+with --undecided fail the status is 1. With a limit it is 1 also where no benchmark is
+in both revisions, or a package does not compile in one of them.
 
-With --gate other metrics have limits, too: what go test -benchmem prints, which is
-measured always, and what a benchmark reports itself. Of a rate, less is worse.
+With --gate the metrics that it names have limits: the time (sec/op), what go test
+-benchmem prints, which is measured always, and what a benchmark reports itself. Of a
+rate, less is worse.
 
 With --gomaxprocs 1,2 each benchmark runs with each GOMAXPROCS, as with go test -cpu. They
 are benchmarks of their own, with the names that go test prints: BenchmarkX, BenchmarkX-2.
@@ -91,8 +92,8 @@ for which other programs had their CPU. Tests are rewritten for that on their wa
 compiler, as go test -cover does. Benchmarks that stop their timer in their loop are always
 timed call by call.
 
-With --null the working tree is compiled twice and compared with itself: what the gate
-says then is a false alarm, and what it could have seen on this machine in this time.
+With --null the working tree is compiled twice and compared with itself: any alarm is
+false then. It also says which slowdown the gate could have seen, here and in this time.
 With --plan a few pairs of each benchmark are measured, to say how long the gate takes
 to see a slowdown of --see.`,
 		Example: `  chronoscope bench
@@ -121,7 +122,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVarP(&t.directory, "directory", "C", ".", "measure the module in this `folder`, as go test -C does")
 	set.StringVar(&t.bench, "bench", ".", "`regexp` that the benchmarks' names match, as go test -bench takes it")
 	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, such as `0.5%` (--quick: 3%, --thorough: 0.5%)")
-	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured (--quick: 5s, --thorough: 2m)")
+	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured, with --against in each revision (--quick: 5s, --thorough: 2m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a benchmark's process that runs longer")
 	set.IntVar(&t.nice, "nice", 0, "run benchmarks with this niceness, from -20, for root, to 19")
 	set.StringVar(&t.against, "against", "", "compare with this `revision` of the git checkout")
@@ -132,7 +133,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.building.Calls, "calls", false, "time single calls, too: percentiles of each benchmark's loop (p50 to p99.9, worst)")
 	set.IntVar(&t.building.Layouts, "layouts", 1, "with --against: link each revision `n` times, its functions in another order each time, so that what placement in memory does is part of the noise")
 	set.StringVar(&t.gate, "gate", "", "with --against: exit with 3 if one of these `metrics` is worse by more than its share, such as sec/op=5%,allocs/op=0,B/op=1%")
-	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance with which --max-regression may fail a suite that is not slower, as a `share`")
+	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance that --max-regression or --gate fails a suite in which nothing exceeds its limit, as a `share`")
 	set.BoolVar(&t.null, "null", false, "compare the working tree with itself, to learn how often the gate is wrong here")
 	set.BoolVar(&t.plans, "plan", false, "say how long the gate takes here to see a slowdown of --see, from a few pairs of each benchmark")
 	set.BoolVar(&t.summary, "summary", false, "append the result to the job's summary of GitHub Actions (GITHUB_STEP_SUMMARY), and annotate what is slower")
@@ -344,7 +345,7 @@ func judgedBench(d record.Bench, broken []error, units []string) found {
 	failed := 0
 	for _, b := range d.Results {
 		r.verdicts[strings.TrimSpace(b.Package+"."+b.Name+" "+b.Revision)] = b.Verdict
-		if b.Estimate.N == 0 {
+		if b.Failed || b.Estimate.N == 0 {
 			failed++
 		}
 	}

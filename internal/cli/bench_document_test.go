@@ -24,7 +24,7 @@ var benchResultForm = object{
 	"estimate": estimateForm.check, "wall": estimateForm.check, "cycles": estimateForm.check, "cpu": estimateForm.check,
 	"basis":      oneOf("timer", "cpu-time", "bounds", ""),
 	"wait_share": orNull(size), "runnable_threads": orNull(number), "gomaxprocs": count,
-	"iterations": count, "corrected": count, "rejected": count,
+	"iterations": count, "corrected": count, "rejected": count, "failed?": boolean,
 	"repetitions": list(object{"time_ns": number}.check),
 	"metrics":     list(object{"unit": text, "value": number}.check),
 	"runs": list(object{

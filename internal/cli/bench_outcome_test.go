@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/gobench"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -82,6 +83,19 @@ func TestOnlyWhatIsGatedFails(t *testing.T) {
 	other.Joint.Side = stats.Beyond
 	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil, nil)); ExitStatus(err) != 3 {
 		t.Errorf("an allocation more: %v", err)
+	}
+}
+
+// A benchmark that fails after some runs is no pass, though they gave an estimate.
+func TestFailsAfterSomeRuns(t *testing.T) {
+	b := gobench.Report{Summary: gobench.Summary{Estimate: stats.Estimate{N: 10}}}
+	pairs := []stats.Pair{pairOf(stats.Same, 1, 0.99, 1.01)}
+	set := settings{mostRegression: 0.05, undecidedPasses: true}
+	for _, failed := range []bool{false, true} {
+		b.Failed = failed
+		if status := ExitStatus(set.outcome(judgedBench(record.Bench{Results: []gobench.Report{b}, Pairs: pairs}, nil, nil))); (status == 1) != failed {
+			t.Errorf("failed: %v: status %d", failed, status)
+		}
 	}
 }
 

@@ -47,7 +47,8 @@ func (b *builds) subject() string {
 	return b.name
 }
 
-// open looks at the machine, and sets the function that compares two builds.
+// open measures what the comparisons need to know about the machine, and sets compare, the function that compares
+// two builds. release closes what open opened.
 func (b *builds) open(ctx context.Context) (release func(), err error) {
 	b.bar.show(0, "looking at the machine")
 	if b.flags.bench == "" {

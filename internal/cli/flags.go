@@ -240,8 +240,8 @@ func (f *flags) store() (record.Store, error) {
 	return s, nil
 }
 
-// inGit stands for a branch of the repository around the working folder, as the store; a colon and the name of
-// the branch may follow.
+// inGit, as the place of a store, means a branch of the git repository that contains the working folder. A colon
+// and the name of the branch may follow; the default is [gitarchive.DefaultBranch].
 const inGit = "git"
 
 // storeIn returns the store that the user named, or the default one.

@@ -45,8 +45,8 @@ func (t *tail) drain() {
 	}
 }
 
-// lingering is the time for which close waits for the rest: processes that a program left behind may hold the
-// pipe open.
+// lingering is the longest time for which close waits for the end of the output: processes that a program left
+// behind may hold the pipe open.
 const lingering = 100 * time.Millisecond
 
 // close ends the pipe and returns the last lines.
