@@ -24,6 +24,9 @@ func (w *watch) left(leader int) map[int]bool {
 			if first {
 				left[r.tid] = true
 			}
+		case r.kind == Forked && r.tid != leader: // of another program, with the number of a thread that has ended
+			delete(ours, r.tid)
+			delete(left, r.tid)
 		case r.kind == Executed && ours[r.tid]: // if another thread did it, the first one ended for that
 			left[r.tid] = true
 		case r.kind == Exited && first:

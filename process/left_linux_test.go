@@ -20,6 +20,7 @@ func TestLeft(t *testing.T) {
 		forked(50, 50, 10), {kind: Executed, process: 50, tid: 50}, forked(77, 77, 10),
 		forked(51, 51, 50), forked(52, 52, 51), ended(51, 51), forked(52, 53, 52), forked(54, 54, 53), ended(52, 53),
 		forked(60, 60, 50), forked(60, 61, 60), ended(60, 60), {kind: Executed, process: 60, tid: 60},
+		forked(51, 51, 10), {kind: Executed, process: 51, tid: 51}, // another program's, which has the number of one that ended
 		ended(60, 60), ended(50, 50),
 	}
 	for i := range records {

@@ -76,8 +76,8 @@ func parseRecord(kind uint32, misc uint16, body []byte) (record, bool) {
 }
 
 // eventsOf returns the events of a program in order of time, and the time of its exec, which is their time 0.
-// They are the events of the thread leader and of all threads that it started, directly or not. There are none
-// if the leader's exec was not noted.
+// They are the events of the thread leader and of all threads that it started, directly or not, until their
+// exits. There are none if the leader's exec was not noted.
 func eventsOf(leader int, sorted []record) (events []Event, execNs int64) {
 	ours := map[int]bool{leader: true}
 	found := false
@@ -91,13 +91,21 @@ func eventsOf(leader int, sorted []record) (events []Event, execNs int64) {
 		return nil, 0
 	}
 	events = make([]Event, 0, len(sorted))
+	gone := map[int]bool{} // threads whose exit was noted: if a whole CPU is watched, their last switch follows
 	for _, r := range sorted {
-		if r.kind == Forked && ours[r.parentTID] {
-			ours[r.tid] = true
+		switch r.kind {
+		case Forked: // maybe another program's thread, with the number of one that has ended
+			if r.tid != leader {
+				ours[r.tid] = ours[r.parentTID]
+			}
+			delete(gone, r.tid)
+		case Executed: // maybe by another thread, which now has the number of the first one
+			delete(gone, r.tid)
 		}
-		if !ours[r.tid] {
+		if !ours[r.tid] || gone[r.tid] {
 			continue
 		}
+		gone[r.tid] = r.kind == Exited
 		events = append(events, Event{AtNs: r.atNs - execNs, Kind: r.kind, CPU: r.cpu, Thread: r.tid, Process: r.process, Parent: r.parentTID})
 	}
 	return events, execNs

@@ -173,3 +173,23 @@ func TestUnreadablePrograms(t *testing.T) {
 		t.Errorf("%+v, %v: %s", r, err, &out)
 	}
 }
+
+// What a thread does after its exit is not the program's: a watch of whole CPUs also notes its last switch, which looked
+// like one more wait of the program.
+func TestNothingFollowsTheEnd(t *testing.T) {
+	l := NewLauncher()
+	defer l.Close()
+	for _, untraced := range []bool{false, true} {
+		c := Command{Path: "sleep", Args: []string{"0.01"}, Events: true, Untraced: untraced}
+		r, err := l.Run(background, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Unwatched != nil {
+			t.Skipf("no events here: %v", r.Unwatched)
+		}
+		if last := r.Events[len(r.Events)-1]; last.Kind != Exited {
+			t.Errorf("untraced: %v: the last event is %+v", untraced, last)
+		}
+	}
+}

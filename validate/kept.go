@@ -12,10 +12,11 @@ import (
 // reachName is the store's file with the reach that validations found.
 const reachName = "reach.json"
 
-// keptReach is a reach with the range of durations that were tried. A method that stays within the
-// tolerance up to the longest of them may do so for longer durations too.
+// keptReach is a reach with the number and the range of the durations that were tried. A method that stays
+// within the tolerance up to the longest of them may do so for longer durations too.
 type keptReach struct {
 	Reach
+	Tried           int     `json:"tried"`
 	ShortestTriedNs float64 `json:"shortest_tried_ns"`
 	LongestTriedNs  float64 `json:"longest_tried_ns"`
 }
@@ -25,9 +26,9 @@ func keptOf(all []Outcome) []keptReach {
 	var rows []keptReach
 	for _, group := range groups(all) {
 		byDuration := func(a, b Outcome) int { return cmp.Compare(a.DurationNs, b.DurationNs) }
-		shortest, longest := slices.MinFunc(group, byDuration), slices.MaxFunc(group, byDuration)
+		tried := slices.CompactFunc(slices.SortedFunc(slices.Values(group), byDuration), func(a, b Outcome) bool { return a.DurationNs == b.DurationNs })
 		for _, r := range reachOf(group) {
-			rows = append(rows, keptReach{r, float64(shortest.DurationNs), float64(longest.DurationNs)})
+			rows = append(rows, keptReach{r, len(tried), float64(tried[0].DurationNs), float64(tried[len(tried)-1].DurationNs)})
 		}
 	}
 	return rows
@@ -56,7 +57,7 @@ func LoadReach(m *machine.Machine) ([]Reach, error) {
 }
 
 // saveReach stores what a validation found. It keeps the rows of schemes, regimes and kinds that
-// the validation did not try, and the rows whose range of durations it did not cover.
+// the validation did not try, and the rows for which more durations, or others, were tried.
 func (s *Store) saveReach(found []keptReach) error {
 	if s == nil {
 		return nil
@@ -79,8 +80,9 @@ func (r keptReach) sameAs(other keptReach) bool {
 	return r.Scheme == other.Scheme && r.Regime.Named() == other.Regime.Named() && r.Kind == other.Kind && r.Tolerance == other.Tolerance
 }
 
-// replaces reports whether both rows are of the same scheme, regime, kind and tolerance, and the range of durations
-// that were tried for r includes that of the old row. A row of an older version has no range, and is always covered.
+// replaces reports whether both rows are of the same scheme, regime, kind and tolerance, and the durations that were
+// tried for r are as many as those of the old row, in a range that includes theirs. A row of an older version has no
+// range, and is always replaced.
 func (r keptReach) replaces(old keptReach) bool {
-	return r.sameAs(old) && r.LongestTriedNs >= old.LongestTriedNs && (old.LongestTriedNs == 0 || r.ShortestTriedNs <= old.ShortestTriedNs)
+	return r.sameAs(old) && r.Tried >= old.Tried && r.LongestTriedNs >= old.LongestTriedNs && (old.LongestTriedNs == 0 || r.ShortestTriedNs <= old.ShortestTriedNs)
 }

@@ -20,7 +20,7 @@ import (
 // found is the result of a validation that tried 1 to 100 ns, and found everything within the
 // tolerance up to toNs.
 func found(scheme string, load int, toNs float64) keptReach {
-	return keptReach{Reach{Scheme: scheme, Regime: Regime{Load: load}, Tolerance: 0.01, MinDurationNs: stats.FloatOf(1), MaxDurationNs: stats.FloatOf(toNs)}, 1, 100}
+	return keptReach{Reach{Scheme: scheme, Regime: Regime{Load: load}, Tolerance: 0.01, MinDurationNs: stats.FloatOf(1), MaxDurationNs: stats.FloatOf(toNs)}, 0, 1, 100}
 }
 
 // A reach stays in the store until it is found again. Other machines don't see it.
@@ -69,6 +69,12 @@ func TestReachBeyondWhatWasTried(t *testing.T) {
 	if err != nil || len(got) != 3 || got[0].MaxDurationNs.Value() != 30 || got[1].MaxDurationNs.Known() || got[2].MaxDurationNs.Value() != math.MaxFloat64 {
 		t.Errorf("%+v %v", got, err)
 	}
+	// The longest and the shortest duration alone.
+	many, ends := found("a", 1, 30), found("a", 1, 10)
+	many.Tried, ends.Tried = 9, 2
+	if ends.replaces(many) || !many.replaces(ends) {
+		t.Error("two durations replace nine, or nine don't replace two")
+	}
 	// Files of older versions don't say which durations were tried.
 	old := found("a", 1, 30)
 	if !found("a", 1, 10).replaces(keptReach{Reach: old.Reach}) {
@@ -82,7 +88,7 @@ func TestKeptOf(t *testing.T) {
 		all = append(all, Outcome{Scheme: "a", Regime: Regime{Load: 2}, DurationNs: ns, Error: stats.FloatOf([]float64{0.5, 0.001, 0.005}[i])})
 	}
 	for i, want := range []float64{1, 10, 10} {
-		if got := keptOf(all)[i]; got.MinDurationNs.Value() != 1 || got.MaxDurationNs.Value() != want || got.ShortestTriedNs != 1 || got.LongestTriedNs != 100 {
+		if got := keptOf(all)[i]; got.MinDurationNs.Value() != 1 || got.MaxDurationNs.Value() != want || got.ShortestTriedNs != 1 || got.LongestTriedNs != 100 || got.Tried != 3 {
 			t.Errorf("%+v", got)
 		}
 	}
