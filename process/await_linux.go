@@ -56,7 +56,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 	}
 	var status unix.WaitStatus
 	var usage unix.Rusage
-	if _, err := wait(a.pid, &status, &usage); err != nil {
+	if _, err := wait(a.pid, 0, &status, &usage); err != nil {
 		return r, fmt.Errorf("waiting for process %d: wait4: %w", a.pid, err)
 	}
 	r.ended(status, &usage)

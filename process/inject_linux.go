@@ -96,7 +96,7 @@ func (e *entered) call(number uintptr, args ...uintptr) unix.Errno {
 	if _, leaving, err := next(); err != nil || leaving {
 		return errEnded
 	}
-	if _, err := wait(e.thread, &status, nil); err != nil || status.StopSignal() != unix.SIGTRAP || r.read(e.thread) != nil {
+	if _, err := wait(e.thread, 0, &status, nil); err != nil || status.StopSignal() != unix.SIGTRAP || r.read(e.thread) != nil {
 		return errEnded
 	}
 	if result := r.result(); result < 0 && result > -4096 {

@@ -24,6 +24,14 @@ import (
 	"chronoscope/machine"
 )
 
+const endsInTwoThreads = "ends in two threads"
+
+func init() {
+	if os.Getenv("PROCESS_TEST_PROGRAM") == endsInTwoThreads {
+		runtime.LockOSThread() // to the first thread
+	}
+}
+
 // TestMain plays the programs of the tests.
 func TestMain(m *testing.M) {
 	if program := programs[os.Getenv("PROCESS_TEST_PROGRAM")]; program != nil {
@@ -206,6 +214,15 @@ var programs = map[string]func(){
 			}()
 		}
 		time.Sleep(3 * time.Millisecond)
+	},
+	// its first thread ends alone, and some time later another one ends the program.
+	endsInTwoThreads: func() {
+		us, _ := strconv.Atoi(os.Args[1])
+		go func() {
+			spin(time.Duration(us) * time.Microsecond)
+			_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+		}()
+		_, _, _ = syscall.Syscall(unix.SYS_EXIT, 0, 0, 0)
 	},
 	// reads clocks by all functions: the time goes on.
 	"reads all clocks": func() {

@@ -41,7 +41,7 @@ func storyOf() []byte {
 		rawRecord(9, 0, []uint32{1, 2}, 51, 51, 1310, 0), // a sample, which is not used
 		rawRecord(4, 0, []uint32{51, 50, 51, 50, 0, 0}, 51, 51, 1400, 0),
 		rawRecord(4, 0, []uint32{50, 1, 50, 10, 0, 0}, 50, 50, 1500, 1),
-		rawRecord(14, 1<<13, nil, 50, 50, 1510, 1),                      // its last switch, which only a watch of the whole CPU notes
+		rawRecord(14, 1<<13, nil, 50, 50, 1510, 1),                     // its last switch, which only a watch of the whole CPU notes
 		rawRecord(7, 0, []uint32{51, 1, 51, 10, 0, 0}, 1, 10, 1600, 0), // a stranger gets the number of the child
 		rawRecord(14, 0, nil, 51, 51, 1610, 0),
 	)

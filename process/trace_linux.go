@@ -46,7 +46,7 @@ const traced = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_
 func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 	defer killGroup(t.leader)
 	var status unix.WaitStatus
-	if _, err := wait(t.leader, &status, nil); err != nil {
+	if _, err := wait(t.leader, 0, &status, nil); err != nil {
 		return t.run, fmt.Errorf("waiting for process %d: wait4: %w", t.leader, err)
 	}
 	if !status.Stopped() {
@@ -101,8 +101,13 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		if leaving && !t.read[id] {
 			t.exits(id)
 		}
-		if _, err := wait(id, &status, &usage); err != nil {
+		changed, err := wait(id, unix.WNOHANG, &status, &usage)
+		if err != nil {
 			return t.run, fmt.Errorf("waiting for process %d: wait4: %w", t.leader, err)
+		}
+		if changed == 0 { // killed while it was stopped; a first thread ends after the others, which may wait for the tracer
+			t.late()
+			continue
 		}
 		woken, late := time.Now(), t.late()
 		switch {
@@ -143,10 +148,10 @@ func (t *tracer) opened(tells fileTells) {
 // event returns the PTRACE_EVENT for which a thread stopped; 0 if it stopped for a signal.
 func event(status unix.WaitStatus) int { return int(status) >> 16 }
 
-// wait waits for a change of state of a child of this thread.
-func wait(pid int, status *unix.WaitStatus, usage *unix.Rusage) (int, error) {
+// wait waits for a change of state of a child of this thread. With the option WNOHANG it returns 0 if there is none.
+func wait(pid, options int, status *unix.WaitStatus, usage *unix.Rusage) (int, error) {
 	for {
-		id, err := unix.Wait4(pid, status, unix.WALL|unix.WNOTHREAD, usage)
+		id, err := unix.Wait4(pid, status, options|unix.WALL|unix.WNOTHREAD, usage)
 		if err != unix.EINTR {
 			return id, err
 		}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 	"unsafe"
@@ -282,6 +283,18 @@ func TestExitAmidSystemCalls(t *testing.T) {
 		c.NoteWaits = true
 		if r := mustTrace(t, c); r.Unnoted != nil || r.Failure() != nil {
 			t.Fatalf("%v, %v, %d stops", r.Unnoted, r.Failure(), r.Stops)
+		}
+	}
+}
+
+// The first thread ends alone, and another one ends the program at about that time: the tracer once waited for the first
+// thread, which is seen to end only after the other one, and that one waited for the tracer.
+func TestEndsInTwoThreads(t *testing.T) {
+	for us := 0; us <= 400; us += 10 {
+		ctx, cancel := context.WithTimeout(background, 20*time.Second)
+		r, err := program(endsInTwoThreads, strconv.Itoa(us)).Run(ctx)
+		if cancel(); err != nil || r.Failure() != nil {
+			t.Fatalf("after %d µs: %v, %v", us, err, r.Failure())
 		}
 	}
 }
