@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -51,8 +52,9 @@ func (o *fileWatch) follow(thread, process int) {
 	}
 }
 
-// opened returns what the files that were opened since the last call tell: the largest fileTells of them.
-func (o *fileWatch) opened() (tells fileTells) {
+// opened returns what the files that were opened since the last call tell: the largest fileTells of them. It leaves out
+// the files in the folders of some threads, which the tracer itself opened.
+func (o *fileWatch) opened(but ...int) (tells fileTells) {
 	if o == nil {
 		return nothing
 	}
@@ -73,11 +75,16 @@ func (o *fileWatch) opened() (tells fileTells) {
 			switch {
 			case mask&unix.IN_Q_OVERFLOW != 0:
 				tells = waiting
-			case len(name) > 0:
+			case len(name) > 0 && !isOf(but, o.dirs[watch]):
 				tells = max(tells, tellsOf(path.Join(o.dirs[watch], string(name))))
 			}
 		}
 	}
+}
+
+// isOf reports whether a folder is that of one of the threads, or within it.
+func isOf(threads []int, dir string) bool {
+	return slices.ContainsFunc(threads, func(id int) bool { return strings.HasPrefix(dir+"/", fmt.Sprintf("/proc/%d/", id)) })
 }
 
 func (o *fileWatch) close() {

@@ -215,10 +215,32 @@ var programs = map[string]func(){
 		}
 		time.Sleep(3 * time.Millisecond)
 	},
+	// reads the load once, while another thread makes system calls.
+	"reads the load amid system calls": func() {
+		for range 2 {
+			go func() {
+				for {
+					unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)
+				}
+			}()
+		}
+		time.Sleep(3 * time.Millisecond)
+		if _, err := os.ReadFile("/proc/loadavg"); err != nil {
+			os.Exit(1)
+		}
+		time.Sleep(time.Millisecond)
+	},
 	// its first thread ends alone, and some time later another one ends the program.
 	endsInTwoThreads: func() {
 		us, _ := strconv.Atoi(os.Args[1])
 		go func() {
+			if len(os.Args) > 2 {
+				megabytes, _ := strconv.Atoi(os.Args[2])
+				memory := make([]byte, megabytes<<20)
+				for i := 0; i < len(memory); i += 4096 {
+					memory[i] = 1
+				}
+			}
 			spin(time.Duration(us) * time.Microsecond)
 			_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 		}()

@@ -19,6 +19,7 @@ import (
 // on one thread.
 type tracer struct {
 	leader int
+	last   int    // the thread of the leader's process that was last seen to exit
 	watch  *watch // nil if nothing is noted
 	waits  *waits // nil if they are not counted
 	looks  *looks // nil if they are not counted
@@ -113,7 +114,10 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		switch {
 		case status.Stopped():
 			t.run.Stops++
-			if id == t.leader && event(status) == unix.PTRACE_EVENT_EXIT {
+			if event(status) == unix.PTRACE_EVENT_EXIT && !t.read[id] { // it stopped so after another stop that next saw
+				t.exits(id)
+			}
+			if id == t.last && event(status) == unix.PTRACE_EVENT_EXIT {
 				t.run.WallNs = t.wallNs(woken, late)
 			}
 			t.run.StoppedNs += late
@@ -128,7 +132,7 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		default:
 			t.known.Delete(id)
 			delete(t.read, id)
-			t.opens.opened() // forgets what the tracer itself opened to read how long the thread had waited
+			t.opened(t.opens.opened(id)) // without what the tracer opened to read how long the thread had waited
 		}
 		t.late()
 	}
@@ -233,7 +237,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	if !known {
 		t.opens.follow(id, t.looks.process(id))
 	}
-	t.opens.opened() // forgets what the tracer itself opened while the thread was stopped
+	t.opened(t.opens.opened(id)) // without what the tracer itself opened while the thread was stopped
 	t.goOn(id, int(signal))
 }
 
@@ -256,8 +260,9 @@ func (t *tracer) exits(id int) {
 	if t.waits != nil {
 		t.waits.exit(id)
 	}
-	if id == t.leader {
-		t.run.MaxRSSBytes = peakResident(id)
+	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil && int(parseCount(text, "Tgid:")) == t.leader {
+		t.last = id
+		t.run.MaxRSSBytes = max(t.run.MaxRSSBytes, parsePeak(text)) // none once its memory is given back
 	}
 	t.run.OtherLimit = t.run.OtherLimit || limitedElsewhere(id, t.groups)
 	thread, err := readThread(id)
@@ -271,7 +276,24 @@ func (t *tracer) exits(id int) {
 
 // limitedElsewhere reports whether a thread is in other control groups than these, and has a CPU limit.
 func limitedElsewhere(thread int, groups []byte) bool {
-	return !bytes.Equal(groupsOf(thread), groups) && machine.CPULimitOf(os.DirFS("/"), strconv.Itoa(thread)) != nil
+	now := groupsOf(thread)
+	return !bytes.Equal(now, groups) && !ofExiting(now) && machine.CPULimitOf(os.DirFS("/"), strconv.Itoa(thread)) != nil
+}
+
+// ofExiting reports whether these may be the groups of a thread that exits: the kernel then shows it in the root of each
+// hierarchy of version 1, whatever its groups are.
+func ofExiting(groups []byte) bool {
+	found := false
+	for line := range bytes.Lines(groups) { // ID:CONTROLLERS:PATH
+		parts := bytes.SplitN(bytes.TrimSpace(line), []byte(":"), 3)
+		if len(parts) < 3 || string(parts[0]) == "0" {
+			continue
+		}
+		if found = true; string(parts[2]) != "/" {
+			return false
+		}
+	}
+	return found
 }
 
 // groupsEvery is the pause between looks at the threads' control groups: a CPU limit stops a thread only after

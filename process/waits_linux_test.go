@@ -287,6 +287,22 @@ func TestExitAmidSystemCalls(t *testing.T) {
 	}
 }
 
+// The tracer forgets the files that it opened itself while a thread was stopped, and once forgot those that other threads
+// of the program opened meanwhile.
+func TestFilesOpenedDuringStops(t *testing.T) {
+	missed := 0
+	for range 60 {
+		c := program("reads the load amid system calls")
+		c.NoteWaits, c.NoteClocks = true, true
+		if r := mustTrace(t, c); r.Failure() != nil || !r.FilesToldPossibly {
+			missed++
+		}
+	}
+	if missed > 0 {
+		t.Errorf("%d of 60 times it was not seen", missed)
+	}
+}
+
 // The first thread ends alone, and another one ends the program at about that time: the tracer once waited for the first
 // thread, which is seen to end only after the other one, and that one waited for the tracer.
 func TestEndsInTwoThreads(t *testing.T) {
@@ -296,6 +312,45 @@ func TestEndsInTwoThreads(t *testing.T) {
 		if cancel(); err != nil || r.Failure() != nil {
 			t.Fatalf("after %d µs: %v, %v", us, err, r.Failure())
 		}
+	}
+}
+
+// A program goes on, and uses memory, after its first thread has ended.
+func TestGoesOnAfterItsFirstThread(t *testing.T) {
+	r, err := program(endsInTwoThreads, "50000", "64").Run(background)
+	if err != nil || r.Failure() != nil || r.WallNs < 50e6 || r.MaxRSSBytes < 64<<20 {
+		t.Errorf("%v, %v: %d ns, %d bytes", err, r.Failure(), r.WallNs, r.MaxRSSBytes)
+	}
+}
+
+// The kernel shows a process that has ended in the root of each hierarchy of version 1. It has not moved there.
+func TestGroupsOfWhatEnds(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                                   false,
+		"0::/\n":                             false,
+		"0::/a\n":                            false,
+		"1:cpu:/\n0::/\n":                    true,
+		"2:memory:/a\n1:cpu:/\n0::/\n":       false,
+		"2:memory:/\n1:cpu,cpuacct:/\n0::/a": true,
+	} {
+		if got := ofExiting([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	c := exec.Command("true")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Wait()
+	for range 200 {
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid)); err == nil && bytes.Contains(stat, []byte(") Z ")) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	groups := groupsOf(c.Process.Pid)
+	if version1 := bytes.Count(groups, []byte("\n")) > 1 || !bytes.HasPrefix(groups, []byte("0:")); version1 && !ofExiting(groups) {
+		t.Errorf("an ended process is in %q", groups)
 	}
 }
 
