@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ type looks struct {
 	traps map[uintptr]bool
 	// shifted holds the times until which threads wait, as they were in the program's memory before
 	// [looks.shift].
-	shifted map[int]memory
+	shifted map[int]shiftedTime
 	// calling holds the threads that make a system call for the tracer, which takes a single step.
 	calling map[int]interrupted
 }
@@ -86,7 +87,7 @@ const lookAfterNs = 400_000
 var errManyLooks = errors.New("it looks at clocks too often: not all of its looks were counted")
 
 func newLooks(leader int) *looks {
-	return &looks{leader: leader, waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}, shifted: map[int]memory{}, linked: map[int]int{}}
+	return &looks{leader: leader, waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}, shifted: map[int]shiftedTime{}, linked: map[int]int{}}
 }
 
 // begin writes clockCode into a new program whose thread is stopped at its first instruction.
@@ -96,6 +97,7 @@ func (l *looks) begin(thread int) {
 	}
 	delete(l.calling, thread)
 	delete(l.linked, thread)
+	delete(l.shifted, thread) // of the program before
 	if used, err := readThread(thread); err == nil {
 		process := l.process(thread)
 		l.end(thread, used)
@@ -199,8 +201,19 @@ func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	return true
 }
 
+// shiftedTime is a time in a program's memory as it was before shift, and what shift wrote there.
+type shiftedTime struct {
+	was     memory
+	written []byte
+}
+
+// mostSeconds is the latest time of a clock that is lengthened: some 35,000 years.
+const mostSeconds = 1 << 40
+
 // shift lengthens a thread's wait until a time of a clock: it adds the time by which the program's clocks are
-// behind to the time in the program's memory. unshift restores that memory.
+// behind to the time in the program's memory. unshift restores that memory. Several threads may wait until a time that
+// the memory holds once: then shift begins with the time as it was, and unshift does nothing if another thread's shift,
+// or the program, has written there since.
 func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 	at := info.absoluteTime()
 	if l == nil || at == 0 {
@@ -222,23 +235,33 @@ func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 	if used, err := readThread(thread); err == nil {
 		l.waited(thread, used.WaitNs)
 	}
+	for _, other := range l.shifted {
+		if other.was.at == at && bytes.Equal(other.written, was.data) {
+			was.data = bytes.Clone(other.was.data)
+			break
+		}
+	}
 	offNs := behind.off(monotonicNs(), l.waitedNs+stoppedNs) // as the next look finds it
 	seconds, ns := int64(binary.NativeEndian.Uint64(was.data)), int64(binary.NativeEndian.Uint64(was.data[wordBytes:]))
-	if seconds < 0 || ns < 0 || ns >= 1e9 || seconds == 0 && ns == 0 { // malformed, or 0, which ends a timer
+	if seconds < 0 || seconds > mostSeconds || ns < 0 || ns >= 1e9 || seconds == 0 && ns == 0 { // malformed, or 0, which ends a timer
 		return
 	}
 	ns += offNs
-	now := binary.NativeEndian.AppendUint64(nil, uint64(seconds+ns/1e9))
-	l.shifted[thread] = was
-	l.keep(poke(thread, at, binary.NativeEndian.AppendUint64(now, uint64(ns%1e9))))
+	written := binary.NativeEndian.AppendUint64(nil, uint64(seconds+ns/1e9))
+	written = binary.NativeEndian.AppendUint64(written, uint64(ns%1e9))
+	l.shifted[thread] = shiftedTime{was, written}
+	l.keep(poke(thread, at, written))
 }
 
 func (l *looks) unshift(thread int) {
 	if l == nil {
 		return
 	}
-	if was, shifted := l.shifted[thread]; shifted {
-		l.keep(poke(thread, was.at, was.data))
+	if s, shifted := l.shifted[thread]; shifted {
+		there := make([]byte, len(s.written))
+		if peek(thread, s.was.at, there) == nil && bytes.Equal(there, s.written) {
+			l.keep(poke(thread, s.was.at, s.was.data))
+		}
 		delete(l.shifted, thread)
 	}
 }
@@ -392,6 +415,7 @@ func (l *looks) end(thread int, used Thread) {
 	if l == nil {
 		return
 	}
+	delete(l.shifted, thread)
 	l.waited(thread, used.WaitNs)
 	process := l.process(thread)
 	if p := l.of[process]; p != nil {

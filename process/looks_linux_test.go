@@ -248,6 +248,18 @@ func beside(t *testing.T, processes int) {
 	time.Sleep(50 * time.Millisecond)
 }
 
+// The tracer lengthens waits by what the program's clocks are behind. Threads that wait until the same time have it in
+// memory once, where the tracer once added that for each thread, and left it so.
+func TestThreadsThatWaitTogether(t *testing.T) {
+	for range 10 {
+		c := program("waits together")
+		c.NoteWaits = true
+		if r := mustNoteClocks(t, c); r.Failure() != nil {
+			t.Fatalf("%v: the time was changed", r.Failure())
+		}
+	}
+}
+
 // All functions show the same time.
 func TestClockCode(t *testing.T) {
 	for range 5 {

@@ -230,6 +230,27 @@ var programs = map[string]func(){
 		}
 		time.Sleep(time.Millisecond)
 	},
+	// four threads wait until the same time, which stands in memory once.
+	"waits together": func() {
+		for range 200 {
+			spin(10 * time.Microsecond)
+			now = time.Now()
+		}
+		var until unix.Timespec
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &until)
+		until = unix.NsecToTimespec(until.Nano() + 20e6)
+		was := until
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				_, _, _ = syscall.Syscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&until)), 0, 0, 0)
+			})
+		}
+		all.Wait()
+		if until != was {
+			os.Exit(1)
+		}
+	},
 	// its first thread ends alone, and some time later another one ends the program.
 	endsInTwoThreads: func() {
 		us, _ := strconv.Atoi(os.Args[1])
