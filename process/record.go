@@ -1,7 +1,9 @@
 package process
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"chronoscope/internal/perfring"
 )
@@ -77,8 +79,10 @@ func parseRecord(kind uint32, misc uint16, body []byte) (record, bool) {
 
 // eventsOf returns the events of a program in order of time, and the time of its exec, which is their time 0.
 // They are the events of the thread leader and of all threads that it started, directly or not, until their
-// exits. There are none if the leader's exec was not noted.
-func eventsOf(leader int, sorted []record) (events []Event, execNs int64) {
+// exits. There are none if the leader's exec was not noted. Linux 6.16 and later note an exit before the thread gives
+// back memory. So if a whole CPU was watched, the program's last exit is moved to its thread's last switch; ended says
+// that this was noted.
+func eventsOf(leader int, sorted []record) (events []Event, execNs int64, ended bool) {
 	ours := map[int]bool{leader: true}
 	found := false
 	for _, r := range sorted {
@@ -88,10 +92,11 @@ func eventsOf(leader int, sorted []record) (events []Event, execNs int64) {
 		}
 	}
 	if !found {
-		return nil, 0
+		return nil, 0, false
 	}
 	events = make([]Event, 0, len(sorted))
-	gone := map[int]bool{} // threads whose exit was noted: if a whole CPU is watched, their last switch follows
+	gone := map[int]bool{}          // threads whose exit was noted
+	last, after := -1, []Event(nil) // the index of the program's last exit, and what its thread did then
 	for _, r := range sorted {
 		switch r.kind {
 		case Forked: // maybe another program's thread, with the number of one that has ended
@@ -102,13 +107,37 @@ func eventsOf(leader int, sorted []record) (events []Event, execNs int64) {
 		case Executed: // maybe by another thread, which now has the number of the first one
 			delete(gone, r.tid)
 		}
-		if !ours[r.tid] || gone[r.tid] {
+		if !ours[r.tid] {
 			continue
 		}
-		gone[r.tid] = r.kind == Exited
-		events = append(events, Event{AtNs: r.atNs - execNs, Kind: r.kind, CPU: r.cpu, Thread: r.tid, Process: r.process, Parent: r.parentTID})
+		e := Event{AtNs: r.atNs - execNs, Kind: r.kind, CPU: r.cpu, Thread: r.tid, Process: r.process, Parent: r.parentTID}
+		if gone[r.tid] {
+			if last >= 0 && events[last].Thread == r.tid {
+				after = append(after, e)
+			}
+			continue
+		}
+		if gone[r.tid] = r.kind == Exited; gone[r.tid] && r.process == leader {
+			last, after = len(events), nil
+		}
+		events = append(events, e)
 	}
-	return events, execNs
+	return endedAfter(events, last, after), execNs, len(after) > 0 && after[len(after)-1].Kind != SwitchedIn
+}
+
+// endedAfter returns the events with the exit at index last moved to the end of what its thread did after it.
+func endedAfter(events []Event, last int, after []Event) []Event {
+	if len(after) == 0 {
+		return events
+	}
+	exit, final := events[last], after[len(after)-1]
+	exit.AtNs, exit.CPU = final.AtNs, final.CPU
+	if final.Kind != SwitchedIn { // for good
+		after = after[:len(after)-1]
+	}
+	events = append(append(slices.Delete(events, last, last+1), after...), exit)
+	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.AtNs, b.AtNs) })
+	return events
 }
 
 // endOf returns the time at which the last thread of a process ended; 0 if that was not noted.

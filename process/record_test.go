@@ -41,7 +41,9 @@ func storyOf() []byte {
 		rawRecord(9, 0, []uint32{1, 2}, 51, 51, 1310, 0), // a sample, which is not used
 		rawRecord(4, 0, []uint32{51, 50, 51, 50, 0, 0}, 51, 51, 1400, 0),
 		rawRecord(4, 0, []uint32{50, 1, 50, 10, 0, 0}, 50, 50, 1500, 1),
-		rawRecord(14, 1<<13, nil, 50, 50, 1510, 1),                     // its last switch, which only a watch of the whole CPU notes
+		rawRecord(14, 1<<13|1<<14, nil, 50, 50, 1510, 1), // what follows only a watch of the whole CPU notes: it gives back memory
+		rawRecord(14, 0, nil, 50, 50, 1530, 0),
+		rawRecord(14, 1<<13, nil, 50, 50, 1560, 0),                     // its last switch
 		rawRecord(7, 0, []uint32{51, 1, 51, 10, 0, 0}, 1, 10, 1600, 0), // a stranger gets the number of the child
 		rawRecord(14, 0, nil, 51, 51, 1610, 0),
 	)
@@ -52,7 +54,7 @@ func TestEventsOfRecords(t *testing.T) {
 	if lost != 0 {
 		t.Errorf("%d were lost", lost)
 	}
-	got, execNs := eventsOf(50, records)
+	got, execNs, ended := eventsOf(50, records)
 	want := []Event{
 		{AtNs: -100, Kind: Forked, CPU: 0, Thread: 50, Process: 50, Parent: 10},
 		{AtNs: -50, Kind: SwitchedIn, CPU: 1, Thread: 50, Process: 50},
@@ -61,15 +63,23 @@ func TestEventsOfRecords(t *testing.T) {
 		{AtNs: 200, Kind: Blocked, CPU: 1, Thread: 50, Process: 50},
 		{AtNs: 300, Kind: Preempted, CPU: 0, Thread: 51, Process: 51},
 		{AtNs: 400, Kind: Exited, CPU: 0, Thread: 51, Process: 51, Parent: 50},
-		{AtNs: 500, Kind: Exited, CPU: 1, Thread: 50, Process: 50, Parent: 10},
+		{AtNs: 510, Kind: Preempted, CPU: 1, Thread: 50, Process: 50},
+		{AtNs: 530, Kind: SwitchedIn, CPU: 0, Thread: 50, Process: 50},
+		{AtNs: 560, Kind: Exited, CPU: 0, Thread: 50, Process: 50, Parent: 10},
 	}
-	if !slices.Equal(got, want) || execNs != 1000 {
+	if !slices.Equal(got, want) || execNs != 1000 || !ended {
 		t.Errorf("exec at %d\ngot  %+v\nwant %+v", execNs, got, want)
 	}
-	if end := endOf(50, got); end != 500 {
-		t.Errorf("it ended at %d, not 500", end)
+	if end := endOf(50, got); end != 560 {
+		t.Errorf("it ended at %d, not 560", end)
 	}
-	if strange, _ := eventsOf(99, records); strange != nil {
+	// Without its last switch, and without all that follows its exit.
+	for dropped, endNs := range map[int]int64{3: 530, 5: 500} {
+		if got, _, ended := eventsOf(50, records[:len(records)-dropped]); ended || endOf(50, got) != endNs {
+			t.Errorf("without the last %d: it ended at %d, noted: %v; want %d", dropped, endOf(50, got), ended, endNs)
+		}
+	}
+	if strange, _, _ := eventsOf(99, records); strange != nil {
 		t.Errorf("a program that was not seen has events: %+v", strange)
 	}
 }
@@ -94,7 +104,7 @@ func FuzzParseRecords(f *testing.F) {
 		if lost < 0 || len(records) > len(raw)/(headerBytes+idBytes) {
 			t.Errorf("%d records and %d lost of %d bytes", len(records), lost, len(raw))
 		}
-		if events, _ := eventsOf(leader, records); len(events) > len(records) {
+		if events, _, _ := eventsOf(leader, records); len(events) > len(records) {
 			t.Errorf("%d events of %d records", len(events), len(records))
 		}
 	})

@@ -172,14 +172,20 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 	if w == nil {
 		return
 	}
-	r.Events, r.ExecNs, r.LostEvents = w.take(pid)
+	var endNoted bool
+	r.Events, r.ExecNs, r.LostEvents, endNoted = w.take(pid)
 	if w.inherit {
 		r.InheritNs = inheritNs * float64(len(w.rings))
 	}
 	for i := range r.Threads {
 		r.Threads[i].ReadNs -= r.ExecNs
 	}
-	r.untilEnd(pid)
+	switch {
+	case w.inherit:
+		r.untilEnd(pid)
+	case !endNoted:
+		r.untilSeen(pid)
+	}
 	switch ended := endOf(pid, r.Events); {
 	case ended <= 0 || !r.lasted(ended):
 		r.Events, r.Unwatched = nil, errUnseen
@@ -188,6 +194,20 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 	default:
 		r.WallNs, r.WallErrorNs = ended, 0
 	}
+}
+
+// untilSeen moves the last exit of an untraced program to the time at which its end was seen. Where whole CPUs are
+// watched, its last thread would otherwise have been noted to lose its CPU.
+func (r *Run) untilSeen(pid int) {
+	n := len(r.Events)
+	if r.Untraced == nil || r.WaitOf != FirstThread || r.LostEvents > 0 || n == 0 || r.Events[n-1].Kind != Exited || r.Events[n-1].Process != pid {
+		return
+	}
+	if _, _, atExec := ranBy(r.Events); atExec { // what follows is the program, not its end
+		return
+	}
+	last := &r.Events[n-1]
+	last.AtNs = max(last.AtNs, r.Threads[0].ReadNs-r.Threads[0].LateNs)
 }
 
 // untilEnd moves the last exit of an untraced program of one thread to the end of the thread. Linux 6.16 and

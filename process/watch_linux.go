@@ -129,15 +129,16 @@ func (w *watch) begin() {
 	w.records, w.lost = w.records[:0], 0
 }
 
-// take returns the events of a program since begin, in order of time, and the time of its exec.
-func (w *watch) take(leader int) (events []Event, execNs, lost int64) {
+// take returns the events of a program since begin, in order of time, and the time of its exec. ended says that its last
+// exit is when its thread ended, which is after the exit that the kernel notes (see eventsOf).
+func (w *watch) take(leader int) (events []Event, execNs, lost int64, ended bool) {
 	w.drain()
 	slices.SortStableFunc(w.records, func(a, b record) int { return cmp.Compare(a.atNs, b.atNs) })
-	events, execNs = eventsOf(leader, w.records)
+	events, execNs, ended = eventsOf(leader, w.records)
 	lost = w.lost
 	if lost > 0 && !w.inherit {
 		overrun.Store(true)
 	}
 	w.begin()
-	return events, execNs, lost
+	return events, execNs, lost, ended
 }
