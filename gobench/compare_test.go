@@ -94,3 +94,31 @@ func TestDelayedAlike(t *testing.T) {
 		}
 	}
 }
+
+// Others delayed both revisions by up to a tenth of their time, by how much is not known. Since both have the same
+// threads, and wait as long, the ratio is known all the same; if one blocks, it is not.
+func TestDelaysThatBothShare(t *testing.T) {
+	result := func(factor float64, mayBlock bool) *Result {
+		r := &Result{timed: delayed(20, factor)}
+		r.timed.kind.mayBlock = mayBlock
+		return r
+	}
+	for _, blocks := range []bool{false, true} {
+		pairs, at := pairsOn(Bounds, result(1, blocks), result(1.05, blocks))
+		ratio := pairs.Compare(0, 1).Ratio
+		if known := ratio.HalfWidth() < 0.005; len(at) != 20 || known == blocks || !ratio.Covers(1.05) {
+			t.Errorf("it blocks: %v: %v to %v of %d pairs", blocks, ratio.Lo, ratio.Hi, len(at))
+		}
+	}
+}
+
+// delayed returns the times of n repetitions, slower by a factor, that others delayed by up to a tenth.
+func delayed(n int, factor float64) (t times) {
+	t.kind = kind{alone: true, runnable: 1.03, waitPerTimed: 0.1}
+	t.raw = map[Basis][]bounds{}
+	for i := range n {
+		ns := 100 * factor * (1 + 1e-4*float64(i%5))
+		t.kind.at, t.raw[Bounds] = append(t.kind.at, i), append(t.raw[Bounds], bounds{0.9 * ns, ns})
+	}
+	return t
+}
