@@ -24,6 +24,17 @@ import (
 	"chronoscope/machine"
 )
 
+// callInThreads starts goroutines that make system calls all the time.
+func callInThreads(n int) {
+	for range n {
+		go func() {
+			for {
+				unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)
+			}
+		}()
+	}
+}
+
 const endsInTwoThreads = "ends in two threads"
 
 func init() {
@@ -206,24 +217,12 @@ var programs = map[string]func(){
 	},
 	// exits while its other threads make system calls.
 	"exits amid system calls": func() {
-		for range 12 {
-			go func() {
-				for {
-					unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)
-				}
-			}()
-		}
+		callInThreads(12)
 		time.Sleep(3 * time.Millisecond)
 	},
 	// reads the load once, while another thread makes system calls.
 	"reads the load amid system calls": func() {
-		for range 2 {
-			go func() {
-				for {
-					unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)
-				}
-			}()
-		}
+		callInThreads(2)
 		time.Sleep(3 * time.Millisecond)
 		if _, err := os.ReadFile("/proc/loadavg"); err != nil {
 			os.Exit(1)
