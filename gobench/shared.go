@@ -37,8 +37,8 @@ func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	return env.SharingOf(probed, fewestApart, plan.Precision)
 }
 
-// othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark: their
-// CPU time less the benchmark's run-queue wait, in which they had the benchmark's own CPU. It is NaN if unknown.
+// othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark:
+// their CPU time less the benchmark's run-queue wait, in which they had the benchmark's own CPU. It is NaN if unknown.
 func (k kind) othersElsewhere(rep Repetition) float64 {
 	var othersNs, wallNs float64
 	for _, o := range []Observation{rep.Few, rep.Many} {

@@ -196,33 +196,37 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 	}
 }
 
-// untilSeen moves the last exit of an untraced program to the time at which its end was seen. Where whole CPUs are
-// watched, its last thread would otherwise have been noted to lose its CPU.
-func (r *Run) untilSeen(pid int) {
+// lastExit returns the last event, if that is an exit of the untraced program with the first process pid, and what
+// follows it may be told: the kernel did not stop noting at an exec. Otherwise it returns nil.
+func (r *Run) lastExit(pid int) *Event {
 	n := len(r.Events)
 	if r.Untraced == nil || r.WaitOf != FirstThread || r.LostEvents > 0 || n == 0 || r.Events[n-1].Kind != Exited || r.Events[n-1].Process != pid {
-		return
+		return nil
 	}
 	if _, _, atExec := ranBy(r.Events); atExec { // what follows is the program, not its end
-		return
+		return nil
 	}
-	last := &r.Events[n-1]
-	last.AtNs = max(last.AtNs, r.Threads[0].ReadNs-r.Threads[0].LateNs)
+	return &r.Events[n-1]
 }
 
-// untilEnd moves the last exit of an untraced program of one thread to the end of the thread. Linux 6.16 and
+// untilSeen moves the last exit to the time at which the end was seen. Where whole CPUs are watched, the last thread
+// would otherwise have been noted to lose its CPU.
+func (r *Run) untilSeen(pid int) {
+	if exit := r.lastExit(pid); exit != nil {
+		exit.AtNs = max(exit.AtNs, r.Threads[0].ReadNs-r.Threads[0].LateNs)
+	}
+}
+
+// untilEnd moves the last exit of a program of one thread to the end of the thread. Linux 6.16 and
 // later note an exit before the thread gives back its memory, which takes about 0.2 ms for each MB. The account
 // of the thread tells how long it ran and waited after the exit. If these times leave a part of the time until
 // the end was seen unexplained, the exit stays where it is.
 func (r *Run) untilEnd(pid int) {
-	n := len(r.Events)
-	if r.Untraced == nil || r.WaitOf != FirstThread || r.LostEvents > 0 || n == 0 || r.Events[n-1].Kind != Exited || r.Events[n-1].Thread != pid {
+	last := r.lastExit(pid)
+	if last == nil || last.Thread != pid {
 		return
 	}
-	if _, _, atExec := ranBy(r.Events); atExec { // what follows is the program, not its end
-		return
-	}
-	account, exit := r.Threads[0], r.Events[n-1]
+	account, exit := r.Threads[0], *last
 	ranNs, keptNs, switches := account.CPUNs, account.WaitNs, int64(0)
 	var state Event
 	for _, e := range r.Events {
@@ -246,7 +250,7 @@ func (r *Run) untilEnd(pid int) {
 	if ranNs <= mostSwitchNs*switches || exit.AtNs+ranNs > account.ReadNs || waitedNs > max(0, keptNs)+wakeUpNs {
 		return
 	}
-	r.Events = r.Events[:n-1]
+	r.Events = r.Events[:len(r.Events)-1]
 	if waitedNs > 0 {
 		lost, got := exit, exit
 		lost.Kind, got.Kind, got.AtNs = Preempted, SwitchedIn, exit.AtNs+waitedNs

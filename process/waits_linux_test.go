@@ -323,6 +323,16 @@ func TestGoesOnAfterItsFirstThread(t *testing.T) {
 	}
 }
 
+// So does one that is then killed, where no stop at the exit may tell when that was.
+func TestKilledAfterItsFirstThread(t *testing.T) {
+	for range 20 {
+		r, err := program(endsInTwoThreads, "20000", "1", "killed").Run(background)
+		if err != nil || r.Signal != unix.SIGKILL || r.WallNs < 20e6 {
+			t.Errorf("%v, %v: %d ns", err, r.Signal, r.WallNs)
+		}
+	}
+}
+
 // The kernel shows a process that has ended in the root of each hierarchy of version 1. It has not moved there.
 func TestGroupsOfWhatEnds(t *testing.T) {
 	for text, want := range map[string]bool{

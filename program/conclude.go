@@ -15,8 +15,8 @@ func unknown() stats.Estimate {
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
 }
 
-// concludeBoth returns the result of a command's runs, with [Summary.Idle]: what the result would be if interrupts took no
-// time, so that none is subtracted for them.
+// concludeBoth returns the result of a command's runs, with [Summary.Idle]: what the result would be if interrupts took
+// no time, so that none is subtracted for them.
 func concludeBoth(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 	r, idle := conclude(s, plan, setting, w), conclude(s, plan, setting, w.withoutInterrupts()).Estimate
 	if r.Estimate.Value > 0 && idle.Value > 0 {

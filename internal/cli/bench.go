@@ -63,8 +63,8 @@ when its 95 % interval is as narrow as --precision asks, or --max-time is spent;
 --max-regression or --gate, when it is known on which side of the limit it lies.
 
 On a busy machine give the benchmarks one CPU and more time, as in --cpu 1 --max-time 2m:
-who may use several CPUs waits for each of them. As root give --nice -20, so that other
-programs hardly take their CPU.
+a benchmark that may use several CPUs queues on each. As root give --nice -20, so that
+other programs hardly take their CPU.
 
 With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
