@@ -261,7 +261,7 @@ func (t *tracer) exits(id int) {
 		t.waits.exit(id)
 	}
 	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil && int(parseCount(text, "Tgid:")) == t.leader {
-		t.last, t.run.WallNs = id, 0 // set at its stop, or at the end if that is cut short
+		t.last, t.run.WallNs = id, 0                                // set at its stop, or at the end if that is cut short
 		t.run.MaxRSSBytes = max(t.run.MaxRSSBytes, parsePeak(text)) // none once its memory is given back
 	}
 	t.run.OtherLimit = t.run.OtherLimit || limitedElsewhere(id, t.groups)
