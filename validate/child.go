@@ -9,22 +9,20 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
 // marker is an environment variable. Its value decides what this program becomes: a number makes it
-// a program that does that number of rounds of the chain and ends, the name of a socket makes it a
-// server, and any other value a lab.
+// a program that does that number of rounds of the chain and ends, and any other value a lab.
 const (
 	marker  = "CHRONOSCOPE_VALIDATE"
 	serving = "lab"
 )
 
-// Serve turns this process into a lab, a program of known length, or a server, if it was started as
-// one, and then does not return. Otherwise it does nothing. Call it first in main, and in TestMain.
+// Serve turns this process into a lab, or a program of known length, if it was started as one, and then
+// does not return. Otherwise it does nothing. Call it first in main, and in TestMain.
 func Serve() {
 	role, ok := os.LookupEnv(marker)
 	if !ok {
@@ -34,8 +32,6 @@ func Serve() {
 	switch {
 	case role == serving:
 		err = serve(os.Stdin, os.Stdout)
-	case strings.HasPrefix(role, "@"):
-		err = serveClients(role)
 	default:
 		if rounds, err := strconv.Atoi(role); err == nil {
 			Chain.do(rounds)
@@ -155,19 +151,14 @@ type child struct {
 	output  io.Reader
 }
 
-// startRole starts this program in a role, with all its threads on one CPU: a child inherits the
-// affinity of the thread that starts it. The child ends when ctx does.
-func startRole(ctx context.Context, cpu int, role string, environment ...string) (*child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+// startChild starts a process with all its threads on one CPU: it inherits the affinity of the thread that starts it. Its
+// standard input and output are pipes.
+func startChild(cpu int, command *exec.Cmd) (*child, error) {
 	restore, err := machine.Pin([]int{cpu})
 	if err != nil {
 		return nil, err
 	}
-	c := &child{command: exec.CommandContext(ctx, self)}
-	c.command.Env = append(append(os.Environ(), marker+"="+role), environment...)
+	c := &child{command: command}
 	c.command.Stderr = os.Stderr
 	c.input, err = c.command.StdinPipe()
 	if err == nil {
@@ -201,7 +192,13 @@ type session struct {
 
 // openSession starts a lab on one CPU.
 func openSession(ctx context.Context, cpu int, o opening) (*session, error) {
-	c, err := startRole(ctx, cpu, serving)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, self) // ends when ctx does
+	command.Env = append(os.Environ(), marker+"="+serving)
+	c, err := startChild(cpu, command)
 	if err != nil {
 		return nil, fmt.Errorf("validate: the process that measures could not be started: %w", err)
 	}

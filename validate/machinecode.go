@@ -15,17 +15,19 @@ import (
 // architecture encodes the operations that patterns are made of. The scratch memory lies below the
 // stack pointer, where nothing else writes, since a program has no signal handlers.
 type architecture struct {
-	machine elf.Machine
-	calls   map[string]uint64
-	start   func() []byte                              // sets the product to the chain's start value
-	rounds  func(n uint64) []byte                      // multiplies the product n times by the factor
-	call    func(number uint64, args []operand) []byte // makes a system call; the program ends with status 2 on an error
-	keep    func(register uint64) []byte               // keeps the result of the call
-	load    func(register, at uint64) []byte           // keeps a 32-bit word of the scratch memory
-	store   func(at, value uint64) []byte              // writes a 64-bit word to the scratch memory
-	ifZero  func(then []byte) []byte                   // runs then if the result of the call is 0
-	addTime func(at, ns uint64) []byte                 // adds ns, less than a second, to the timespec at a place
-	finish  func(product, exitGroup uint64) []byte     // ends with status 0 if the product is the given one, otherwise 1
+	machine  elf.Machine
+	calls    map[string]uint64
+	start    func() []byte                              // sets the product to the chain's start value
+	rounds   func(n uint64) []byte                      // multiplies the product n times by the factor
+	roundsAt func(at uint64) []byte                     // the same, with n from the scratch memory
+	call     func(number uint64, args []operand) []byte // makes a system call; the program ends with status 2 on an error
+	keep     func(register uint64) []byte               // keeps the result of the call
+	load     func(register, at uint64) []byte           // keeps a 32-bit word of the scratch memory
+	store    func(at, value uint64) []byte              // writes a 64-bit word to the scratch memory
+	ifZero   func(then []byte) []byte                   // runs then if the result of the call is 0
+	forever  func(body []byte) []byte                   // runs body again and again
+	addTime  func(at, ns uint64) []byte                 // adds ns, less than a second, to the timespec at a place
+	finish   func(product, exitGroup uint64) []byte     // ends with status 0 if the product is the given one, otherwise 1
 }
 
 // operand is an argument of a system call: a constant, the address of a place in the scratch
@@ -50,7 +52,7 @@ var architectures = map[string]architecture{
 	"amd64": {
 		machine: elf.EM_X86_64,
 		calls: map[string]uint64{
-			"read": 0, "write": 1, "nanosleep": 35, "socket": 41, "connect": 42, "clone": 56, "exit": 60, "wait4": 61,
+			"read": 0, "write": 1, "close": 3, "nanosleep": 35, "socket": 41, "connect": 42, "accept": 43, "bind": 49, "listen": 50, "clone": 56, "exit": 60, "wait4": 61,
 			"clock_gettime": 228, "clock_nanosleep": 230, "exit_group": 231, "eventfd2": 290, "pipe2": 293,
 		},
 		start: func() []byte { return joined([]byte{0xbb}, uint32(chainStart)) }, // mov ebx, start
@@ -60,10 +62,14 @@ var architectures = map[string]architecture{
 			}
 			return joined(
 				[]byte{0x48, 0xb9}, n, // mov rcx, n
-				[]byte{0x48, 0xba}, uint64(chainFactor), // mov rdx, factor
-				[]byte{0x48, 0x0f, 0xaf, 0xda}, // imul rbx, rdx
-				[]byte{0x48, 0xff, 0xc9},       // dec rcx
-				[]byte{0x75, 0xf7},             // jnz to imul
+				amd64Loop,
+			)
+		},
+		roundsAt: func(at uint64) []byte {
+			return joined(
+				[]byte{0x48, 0x8b, 0x8c, 0x24}, amd64At(at), // mov rcx, [rsp + at]
+				[]byte{0x48, 0x85, 0xc9, 0x74, byte(len(amd64Loop))}, // test rcx, rcx; jz beyond the loop
+				amd64Loop,
 			)
 		},
 		call: func(number uint64, args []operand) []byte {
@@ -96,6 +102,7 @@ var architectures = map[string]architecture{
 		ifZero: func(then []byte) []byte { // test rax, rax; jnz beyond it
 			return joined([]byte{0x48, 0x85, 0xc0, 0x0f, 0x85}, uint32(len(then)), then)
 		},
+		forever: func(body []byte) []byte { return joined(body, byte(0xe9), -int32(len(body)+5)) }, // jmp to the body
 		addTime: func(at, ns uint64) []byte {
 			const second = uint32(1e9)
 			return joined(
@@ -119,18 +126,21 @@ var architectures = map[string]architecture{
 	"arm64": {
 		machine: elf.EM_AARCH64,
 		calls: map[string]uint64{
-			"eventfd2": 19, "pipe2": 59, "read": 63, "write": 64, "exit": 93, "exit_group": 94, "nanosleep": 101,
-			"clock_gettime": 113, "clock_nanosleep": 115, "socket": 198, "connect": 203, "clone": 220, "wait4": 260,
+			"eventfd2": 19, "close": 57, "pipe2": 59, "read": 63, "write": 64, "exit": 93, "exit_group": 94, "nanosleep": 101,
+			"clock_gettime": 113, "clock_nanosleep": 115, "socket": 198, "bind": 200, "listen": 201, "accept": 202, "connect": 203, "clone": 220, "wait4": 260,
 		},
 		start: func() []byte { return arm64Set(19, chainStart) },
 		rounds: func(n uint64) []byte {
 			if n == 0 {
 				return nil
 			}
-			return joined(arm64Set(1, n), arm64Set(2, chainFactor),
-				uint32(0x9b027e73), // mul x19, x19, x2
-				uint32(0xf1000421), // subs x1, x1, 1
-				uint32(0x54ffffc1), // b.ne to mul
+			return joined(arm64Set(1, n), arm64Loop)
+		},
+		roundsAt: func(at uint64) []byte {
+			return joined(
+				0xf84003e1|arm64At(at),                   // ldur x1, [sp, at]
+				0xb4000001|uint32(len(arm64Loop)/4+1)<<5, // cbz x1, beyond the loop
+				arm64Loop,
 			)
 		},
 		call: func(number uint64, args []operand) []byte {
@@ -155,7 +165,8 @@ var architectures = map[string]architecture{
 		store: func(at, value uint64) []byte {
 			return joined(arm64Set(1, value), 0xf80003e1|arm64At(at)) // stur x1, [sp, at]
 		},
-		ifZero: func(then []byte) []byte { return joined(0xb5000000|uint32(len(then)/4+1)<<5, then) }, // cbnz x0, beyond it
+		ifZero:  func(then []byte) []byte { return joined(0xb5000000|uint32(len(then)/4+1)<<5, then) },       // cbnz x0, beyond it
+		forever: func(body []byte) []byte { return joined(body, 0x14000000|uint32(-len(body)/4)&0x3ffffff) }, // b to the body
 		addTime: func(at, ns uint64) []byte {
 			return joined(
 				0xf84003e1|arm64At(at+8),            // ldur x1, [nanoseconds]
@@ -177,6 +188,21 @@ var architectures = map[string]architecture{
 		},
 	},
 }
+
+// These loops multiply the product by the factor as many times as a register says: rcx, or x1.
+var (
+	amd64Loop = joined(
+		[]byte{0x48, 0xba}, uint64(chainFactor), // mov rdx, factor
+		[]byte{0x48, 0x0f, 0xaf, 0xda}, // imul rbx, rdx
+		[]byte{0x48, 0xff, 0xc9},       // dec rcx
+		[]byte{0x75, 0xf7},             // jnz to imul
+	)
+	arm64Loop = joined(arm64Set(2, chainFactor),
+		uint32(0x9b027e73), // mul x19, x19, x2
+		uint32(0xf1000421), // subs x1, x1, 1
+		uint32(0x54ffffc1), // b.ne to mul
+	)
+)
 
 // amd64At returns the displacement of a place in the scratch memory from the stack pointer.
 func amd64At(at uint64) int32 { return int32(at) - scratchBytes }

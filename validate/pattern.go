@@ -127,14 +127,18 @@ func childCode(a architecture, s shape) []byte {
 	return joined(a.fork(joined(alone, a.end(s.rounds))), alone, a.wait(), a.end(s.rounds))
 }
 
-// threadsCode starts a thread, which uses no stack. An eventfd reports the thread's end.
-func threadsCode(a architecture, s shape) []byte {
+// thread starts a thread that runs the code in then. It uses no stack.
+func (a architecture) thread(then []byte) []byte {
 	const vm, fs, files, sighand, thread, sysvsem = 0x100, 0x200, 0x400, 0x800, 0x10000, 0x40000
+	return joined(a.ask("clone", imm(vm|fs|files|sighand|thread|sysvsem), imm(0), imm(0), imm(0), imm(0)), a.ifZero(then))
+}
+
+// threadsCode starts a thread. An eventfd reports the thread's end.
+func threadsCode(a architecture, s shape) []byte {
 	work := joined(a.start(), a.rounds(s.rounds))
 	return joined(
 		a.ask("eventfd2", imm(0), imm(0)), a.keep(0), a.store(outAt, 1),
-		a.ask("clone", imm(vm|fs|files|sighand|thread|sysvsem), imm(0), imm(0), imm(0), imm(0)),
-		a.ifZero(joined(work, a.ask("write", result(0), address(outAt), imm(8)), a.ask("exit", imm(0)))),
+		a.thread(joined(work, a.ask("write", result(0), address(outAt), imm(8)), a.ask("exit", imm(0)))),
 		work, a.ask("read", result(0), address(inAt), imm(8)), a.end(s.rounds))
 }
 
@@ -151,18 +155,33 @@ func pipeCode(a architecture, s shape) []byte {
 
 // serverCode sends the number of rounds to a server in eight bytes, and waits until they come back.
 func serverCode(a architecture, s shape) []byte {
+	connect := a.atSocket("connect", s.server)
+	turn := joined(a.rounds(s.rounds), a.ask("write", result(0), address(outAt), imm(8)), a.ask("read", result(0), address(inAt), imm(8)))
+	return joined(a.start(), a.store(outAt, s.rounds), connect, slices.Repeat(turn, turns), a.end(turns*s.rounds))
+}
+
+// servingCode is the server of a [serverCode]. It serves one client after the other, and ends when its standard
+// input ends, or if a client ends early.
+func servingCode(a architecture, name string) []byte {
+	turn := joined(a.ask("read", result(1), address(inAt), imm(8)), a.roundsAt(inAt), a.ask("write", result(1), address(inAt), imm(8)))
+	watch := joined(a.ask("read", imm(0), address(outAt), imm(1)), a.ask("exit_group", imm(0)))
+	return joined(
+		a.start(), a.atSocket("bind", name), a.ask("listen", result(0), imm(1)), a.thread(watch),
+		a.forever(joined(a.ask("accept", result(0), imm(0), imm(0)), a.keep(1), slices.Repeat(turn, turns), a.ask("close", result(1)))))
+}
+
+// atSocket makes a socket, keeps it as result 0, and binds or connects it to the abstract address of a name that
+// begins with "@".
+func (a architecture) atSocket(call, name string) []byte {
 	const unix, stream = 1, 1
-	socket := append([]byte{unix, 0}, s.server...)
+	socket := append([]byte{unix, 0}, name...)
 	socket[2] = 0 // the first byte 0 makes an abstract socket address
 	size := uint64(len(socket))
-	code := a.start()
+	var code []byte
 	for i := uint64(0); len(socket) > 0; i += 8 {
 		word := [8]byte{}
 		socket = socket[copy(word[:], socket):]
 		code = append(code, a.store(addressAt+i, binary.LittleEndian.Uint64(word[:]))...)
 	}
-	turn := joined(a.rounds(s.rounds), a.ask("write", result(0), address(outAt), imm(8)), a.ask("read", result(0), address(inAt), imm(8)))
-	return joined(code, a.store(outAt, s.rounds),
-		a.ask("socket", imm(unix), imm(stream), imm(0)), a.keep(0),
-		a.ask("connect", result(0), address(addressAt), imm(size)), slices.Repeat(turn, turns), a.end(turns*s.rounds))
+	return joined(code, a.ask("socket", imm(unix), imm(stream), imm(0)), a.keep(0), a.ask(call, result(0), address(addressAt), imm(size)))
 }

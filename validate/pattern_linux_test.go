@@ -62,6 +62,10 @@ func TestInstructions(t *testing.T) {
 		{"MOVD R0, R21", arm64.keep(1), joined(uint32(0xaa0003f5))},
 		{"MOVWU -220(RSP), R21", arm64.load(1, 36), joined(uint32(0xb85243f5))},
 		{"MOVD R1, -256(RSP)", arm64.store(0, 5)[16:], joined(uint32(0xf81003e1))},
+		{"mov rcx, [rsp-240]; test rcx, rcx; jz .+21", amd64.roundsAt(16)[:13], []byte{0x48, 0x8b, 0x8c, 0x24, 0x10, 0xff, 0xff, 0xff, 0x48, 0x85, 0xc9, 0x74, 0x13}},
+		{"nop; nop; jmp .-2", amd64.forever([]byte{0x90, 0x90}), []byte{0x90, 0x90, 0xe9, 0xf9, 0xff, 0xff, 0xff}},
+		{"MOVD -240(RSP), R1; CBZ R1, 8(PC)", arm64.roundsAt(16)[:8], joined(uint32(0xf85103e1), uint32(0xb4000101))},
+		{"JMP -2(PC)", arm64.forever(make([]byte, 8))[8:], joined(uint32(0x17fffffe))},
 		{"CBNZ R0, 3(PC)", arm64.ifZero(make([]byte, 8))[:4], joined(uint32(0xb5000060))},
 		{"MOVD -248(RSP), R1", arm64.addTime(0, 1)[:4], joined(uint32(0xf85083e1))},
 		{"BLT 5(PC) ... MOVD R1, -248(RSP)", arm64.addTime(0, 1)[44:], joined(
@@ -84,7 +88,7 @@ func here(t *testing.T) *programs {
 	p := &programs{cpu: tiny(t).CPU, code: code, folder: t.TempDir(), starts: map[string]stats.Estimate{}}
 	ctx, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
-	name, endServer, err := startServer(ctx, p.cpu)
+	name, endServer, err := p.startServer(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +162,25 @@ func TestPatternsRun(t *testing.T) {
 	}
 	if run, _ := c.Command.Run(t.Context()); run.ExitCode != 2 {
 		t.Errorf("without a server it ends with %d", run.ExitCode)
+	}
+}
+
+// A server ends when the process that started it does, since then its standard input ends.
+func TestServerEnds(t *testing.T) {
+	p := here(t)
+	path := filepath.Join(p.folder, "another")
+	if err := os.WriteFile(path, programFile(p.code.machine, servingCode(p.code, p.server+"x")), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := startChild(p.cpu, exec.CommandContext(t.Context(), path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for askServer(p.server+"x") != nil {
+		time.Sleep(ms)
+	}
+	if err := errors.Join(c.input.Close(), c.command.Wait()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -83,7 +83,7 @@ func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *pr
 		err = p.findHyperfineStart(ctx)
 	}
 	if err == nil && p.why == nil && slices.ContainsFunc(tasks, func(t task) bool { return t.Kind == Server }) {
-		p.server, endServer, err = startServer(ctx, cpu)
+		p.server, endServer, err = p.startServer(ctx)
 	}
 	if err != nil {
 		release()
