@@ -60,7 +60,7 @@ const mattersAtServer = 0.01
 // judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
 // they did as much work however long that was: one that works until some time takes as long alone.
 func (c *conclusion) judgeServers() {
-	kept := c.each(func(r *Run) float64 { return r.traced.serversKeptNs })
+	kept := c.each(func(r *Run) float64 { return math.Min(r.traced.serversKeptNs, r.othersAtMostNs()) }) // not by one another
 	worked := c.each(func(r *Run) float64 { return r.traced.workedForNs })
 	if typical := stats.Median(kept); typical > math.Max(mattersAtServer*c.Estimate.Value, c.Estimate.HalfWidth()) {
 		line, err := stats.TheilSen(kept, worked)

@@ -22,8 +22,9 @@ type threadWait struct {
 // CPU that may work for the program, since it may have worked for others. The first thread may belong to another
 // program, since the program may wait for it. workedNs is the time for which threads of other programs that are known
 // to work for the program had CPUs. workersKept are the times at which a thread that may work for the program could
-// have run and had no CPU. all are the wake-ups in order of time.
-func (w *wakeups) heldUp(e wakeupEvents, all []waking, wallNs float64) (ns, workedNs float64, workersKept []interval) {
+// have run and had no CPU. all are the wake-ups in order of time. Threads in ours only worked for the program: they hold
+// nothing up that they would not hold up alone.
+func (w *wakeups) heldUp(e wakeupEvents, all []waking, ours map[int32]bool, wallNs float64) (ns, workedNs float64, workersKept []interval) {
 	watching := e.watching()
 	known, possible := w.workers(all, watching, false), w.workers(all, watching, true)
 	var waits []interval
@@ -53,10 +54,13 @@ func (w *wakeups) heldUp(e wakeupEvents, all []waking, wallNs float64) (ns, work
 			if i+1 < len(turns) {
 				x.to = turns[i+1].atNs
 			}
-			others = append(others, x)
 			if known[t.thread] {
 				worked = append(worked, x)
 			}
+			if ours[t.thread] {
+				continue
+			}
+			others = append(others, x)
 			if possible[t.thread] {
 				mayHaveWorked = append(mayHaveWorked, x)
 			}

@@ -89,13 +89,13 @@ func (s *schedule) addWakeups(e wakeupEvents, wallNs float64) {
 	w.findPassed(e)
 	w.findForeign(all)
 	w.followForeign(e)
-	w.findIndependent(e, all)
+	ours := w.findIndependent(e, all)
 	var latencies []float64
 	for _, l := range slices.Concat(s.order, s.foreign) {
 		latencies = append(latencies, w.attach(l)...)
 	}
 	s.latency = usualLatency(latencies)
-	s.heldUpNs, s.workedForNs, s.workersKept = w.heldUp(e, all, wallNs)
+	s.heldUpNs, s.workedForNs, s.workersKept = w.heldUp(e, all, ours, wallNs)
 	s.heldUpKnown = true
 }
 
