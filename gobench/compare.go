@@ -86,18 +86,19 @@ func (c *Comparison) unusable() bool {
 // allow for the rounding of printed times. Interruptions are not subtracted: they hit both alike, and an error
 // in the estimate for one benchmark would shift all pairs.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
-	times := func(r *Result, i int) stats.Bounded {
-		on := r.timed.raw[basis][i]
-		return stats.Bounded{Lo: on.lo, Mid: (on.lo + on.hi) / 2, Hi: on.hi, Rounding: r.timed.roundingNs, Disturbed: on.hi - on.lo}
+	then, now := blockAlike(a.timed, b.timed)
+	bounded := func(t times, i int) stats.Bounded {
+		on := t.raw[basis][i]
+		return stats.Bounded{Lo: on.lo, Mid: (on.lo + on.hi) / 2, Hi: on.hi, Rounding: t.roundingNs, Disturbed: on.hi - on.lo}
 	}
 	var first, second []stats.Bounded
 	var at []int
-	for i, repetition := range b.timed.kind.at {
-		if j, paired := slices.BinarySearch(a.timed.kind.at, repetition); paired {
-			first, second, at = append(first, times(a, j)), append(second, times(b, i)), append(at, repetition)
+	for i, repetition := range now.kind.at {
+		if j, paired := slices.BinarySearch(then.kind.at, repetition); paired {
+			first, second, at = append(first, bounded(then, j)), append(second, bounded(now, i)), append(at, repetition)
 		}
 	}
-	if delayedAlike(a.timed.kind, b.timed.kind) {
+	if delayedAlike(then.kind, now.kind) {
 		for _, i := range pairs.AddAlike(first, second) {
 			repetitions = append(repetitions, at[i])
 		}
@@ -109,6 +110,16 @@ func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 		}
 	}
 	return pairs, repetitions
+}
+
+// blockAlike returns the times of two benchmarks with one answer to whether they may block. If their own answers differ,
+// the repetitions of both tell: else chance in a few repetitions of one makes two equal revisions look different.
+func blockAlike(a, b times) (times, times) {
+	if a.kind.mayBlock == b.kind.mayBlock {
+		return a, b
+	}
+	may := mayBlock(slices.Sorted(slices.Values(slices.Concat(a.kind.idle, b.kind.idle))))
+	return a.blocking(may), b.blocking(may)
 }
 
 // alikeShare is the share by which two benchmarks may differ that are delayed alike.

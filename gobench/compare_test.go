@@ -112,6 +112,33 @@ func TestDelaysThatBothShare(t *testing.T) {
 	}
 }
 
+// By chance a few repetitions of one revision look as if it blocked. Those of both don't, so that the ratio is known; if
+// half of them do, it is not.
+func TestBlocksOfBothTell(t *testing.T) {
+	times := func(factor float64, blocking int) *Result {
+		reps := make([]Repetition, 20)
+		k := kind{alone: true, runnable: 1.03, waitPerTimed: 0.1, cpus: 2, idle: make([]float64, len(reps))}
+		for i := range reps {
+			ns := 1e6 * factor
+			reps[i].Few = Observation{N: 1, TimedNs: ns, WallNs: ns, CPUNs: 0.95 * ns, WaitNs: 0.04 * ns}
+			reps[i].Many = Observation{N: 11, TimedNs: 11 * ns, WallNs: 11 * ns, CPUNs: 11 * 0.95 * ns, WaitNs: 11 * 0.04 * ns}
+			reps[i].Traced = true
+			k.used, k.at = append(k.used, reps[i]), append(k.at, i)
+			if i >= len(reps)-blocking {
+				k.idle[i] = 0.05
+			}
+		}
+		k.mayBlock = mayBlock(k.idle)
+		return &Result{timed: timesOf(k, Bounds, disturbance{})}
+	}
+	for blocking, known := range map[int]bool{0: true, 7: true, 20: false} {
+		pairs, _ := pairsOn(Bounds, times(1, blocking), times(1.05, 0))
+		if ratio := pairs.Compare(0, 1).Ratio; ratio.HalfWidth() < 0.005 != known || !ratio.Covers(1.05) {
+			t.Errorf("%d of 20 repetitions seem to block: %v to %v", blocking, ratio.Lo, ratio.Hi)
+		}
+	}
+}
+
 // delayed returns the times of n repetitions, slower by a factor, that others delayed by up to a tenth.
 func delayed(n int, factor float64) (t times) {
 	t.kind = kind{alone: true, runnable: 1.03, waitPerTimed: 0.1}

@@ -86,12 +86,10 @@ type times struct {
 // corrected for its own interruptions. The value is the median with usual corrections. It lies between the
 // medians with the largest and with the smallest corrections.
 func timesOf(k kind, basis Basis, d disturbance) times {
-	t := times{kind: k, on: map[Basis][]bounds{}, raw: map[Basis][]bounds{}}
-	for _, basis := range []Basis{Timer, CPUTime, Bounds} {
-		for _, rep := range k.used {
-			b := k.boundsOn(basis, rep)
-			t.raw[basis] = append(t.raw[basis], b)
-			t.on[basis] = append(t.on[basis], bounds{b.lo - d.usualNs(b.lo, rep), b.hi - d.usualNs(b.hi, rep)})
+	t := times{kind: k, on: map[Basis][]bounds{}, raw: k.rawBounds()}
+	for basis, all := range t.raw {
+		for i, b := range all {
+			t.on[basis] = append(t.on[basis], bounds{b.lo - d.usualNs(b.lo, k.used[i]), b.hi - d.usualNs(b.hi, k.used[i])})
 		}
 	}
 	var least, most []float64
@@ -105,6 +103,26 @@ func timesOf(k kind, basis Basis, d disturbance) times {
 		Value: stats.Median(t.middles(basis)), Lo: stats.MedianOrRange(least, "").Lo - t.roundingNs, Hi: stats.MedianOrRange(most, "").Hi + t.roundingNs,
 		Unit: "ns", Statistic: "median", N: len(k.used),
 	})
+	return t
+}
+
+// rawBounds returns the bounds of each used repetition, by basis.
+func (k kind) rawBounds() map[Basis][]bounds {
+	raw := map[Basis][]bounds{}
+	for _, basis := range []Basis{Timer, CPUTime, Bounds} {
+		for _, rep := range k.used {
+			raw[basis] = append(raw[basis], k.boundsOn(basis, rep))
+		}
+	}
+	return raw
+}
+
+// blocking returns the times with another answer to whether the benchmark may block.
+func (t times) blocking(may bool) times {
+	if t.kind.mayBlock != may {
+		t.kind.mayBlock = may
+		t.raw = t.kind.rawBounds()
+	}
 	return t
 }
 

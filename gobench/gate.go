@@ -139,9 +139,9 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 	return hi <= 1+limit
 }
 
-// settled reports whether the comparison may end: it has no limit, or its side of the limit is known by the latest look.
-// Pairs after that look don't count yet, or there would be more looks than share the chance of an error.
-func (c Comparison) settled(plan Plan, pairs int) bool {
+// side returns the side of the limit on which the comparison lies, judged alone, by the latest look; empty without a
+// limit. Pairs after that look don't count yet, or there would be more looks than share the chance of an error.
+func (c Comparison) side(plan Plan, pairs int) stats.Side {
 	gate := plan.gate()
 	limit, looks := gate.LimitOf(c.Metric), gate.LooksFor(pairs)
 	chance, seen := gate.Chance(pairs), looks.Last(c.pairs.Len())
@@ -152,7 +152,15 @@ func (c Comparison) settled(plan Plan, pairs int) bool {
 	if c.placed.layouts > 1 { // the margin may fail with the other half
 		chance /= 2
 	}
-	return math.IsNaN(limit) || c.beyond(looks, (1+limit)*c.placed.margin(0, chance)) <= chance || c.within(limit, looks)
+	switch {
+	case math.IsNaN(limit):
+		return ""
+	case c.beyond(looks, (1+limit)*c.placed.margin(0, chance)) <= chance:
+		return stats.Beyond
+	case c.within(limit, looks):
+		return stats.Within
+	}
+	return stats.Open
 }
 
 // seemsWithin is the confidence with which a comparison seems to be within its limit.

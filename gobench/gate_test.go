@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,28 @@ func TestWhatSeemsWithinWaits(t *testing.T) {
 	}
 	if all > 5*own || left < 2 {
 		t.Errorf("all took %v of %v, and %d left time to others", all, 5*own, left)
+	}
+}
+
+// A measurement that fails fast ends when one benchmark is slower. Without a failure it makes the same pairs.
+func TestFailFast(t *testing.T) {
+	pairs := func(slower float64, failFast bool) (sides []stats.Side, all int) {
+		plan := quickGate(1500*time.Millisecond, 0.01)
+		plan.FailFast = failFast
+		s := suiteOf(3, 0.01, 0.05, 0.05)
+		s.slower = map[string]float64{"Benchmark0": slower}
+		for _, j := range s.judge(3, plan) {
+			sides, all = append(sides, j.Side), all+j.pairs.Len()
+		}
+		return sides, all
+	}
+	for _, slower := range []float64{1, 1.1} {
+		sides, fast := pairs(slower, true)
+		_, whole := pairs(slower, false)
+		t.Logf("%v times slower: %v, %d pairs of %d", slower, sides, fast, whole)
+		if fails := slower > 1; slices.Contains(sides, stats.Beyond) != fails || (fast < whole/2) != fails || !fails && fast != whole {
+			t.Errorf("%v times slower: %v, %d pairs of %d", slower, sides, fast, whole)
+		}
 	}
 }
 

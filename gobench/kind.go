@@ -49,14 +49,15 @@ type kind struct {
 	missing      float64 // the time without a runnable thread, as a share of the CPU time
 	missingMost  float64 // its upper bound, as threads that were woken without work may hide some
 
-	escaped    bool    // runnable, missing and missingMost come from runs that hardly waited
-	undelayed  bool    // nothing waited for other programs
-	clockTells bool    // its time by the clock is known better than by its CPU time
-	byOthers   float64 // the part of the wait that other programs may have caused
-	blocks     bool    // at times no thread was runnable
-	mayBlock   bool    // more than mayBlockShare of the repetitions look as if it blocked
-	alone      bool    // exactly one thread was runnable, all the time
-	overlaps   bool    // threads ran at once: the CPU time of nearly all runs exceeds their time by the clock
+	escaped    bool      // runnable, missing and missingMost come from runs that hardly waited
+	undelayed  bool      // nothing waited for other programs
+	clockTells bool      // its time by the clock is known better than by its CPU time
+	byOthers   float64   // the part of the wait that other programs may have caused
+	idle       []float64 // missing of each repetition, or of the runs that hardly waited, in order
+	blocks     bool      // at times no thread was runnable
+	mayBlock   bool      // more than mayBlockShare of the repetitions look as if it blocked
+	alone      bool      // exactly one thread was runnable, all the time
+	overlaps   bool      // threads ran at once: the CPU time of nearly all runs exceeds their time by the clock
 	untimed    float64
 	apart      bool // each call was timed by itself, as the loop stops the timer
 }
@@ -115,8 +116,8 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	}
 	k.undelayed = k.waitPerTimed <= calmShare && runsDelayShare(s.Repetitions, out) <= calmRunShare
 	k.blocks = !(e.Lo <= aloneWithin && e.Value <= 2*aloneWithin)
-	slices.Sort(missing)
-	k.mayBlock = !(stats.Quantile(missing, 1-mayBlockShare) <= aloneWithin)
+	k.idle = slices.Sorted(slices.Values(missing))
+	k.mayBlock = mayBlock(k.idle)
 	k.alone = !k.blocks && e.Hi >= -aloneWithin && e.Value >= -2*aloneWithin
 	k.untimed = untimedOf(k.used)
 	if k.apart = !slices.ContainsFunc(k.used, func(rep Repetition) bool { return rep.Few.Apart == nil || rep.Many.Apart == nil }); k.apart {
@@ -128,6 +129,9 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	k.clockTells = !k.undelayed && k.clockBeats(k.basis())
 	return k
 }
+
+// mayBlock reports whether a benchmark may block. idle are the shares of time without a runnable thread, in order.
+func mayBlock(idle []float64) bool { return !(stats.Quantile(idle, 1-mayBlockShare) <= aloneWithin) }
 
 // missing returns the time without a runnable thread in a repetition, as a share of the CPU time. Threads that wait in
 // vain hide such time, and if they do so in the shorter run, the difference of both runs shows some where there is none.

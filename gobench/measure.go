@@ -10,6 +10,7 @@ import (
 
 	"chronoscope/machine"
 	"chronoscope/repeat"
+	"chronoscope/stats"
 )
 
 // Progress is called with the share of the measurement that is done, and with what is being done.
@@ -60,9 +61,10 @@ type measurement struct {
 
 // standing is what a gate knows of a group.
 type standing struct {
-	// decided says that the sides of the limits are known, and quiet that the group seems to be within them.
-	decided, quiet bool
-	lookedAt       int // the repetitions at the last look
+	// decided says that the sides of the limits are known, quiet that the group seems to be within them, and beyond
+	// that it is beyond one.
+	decided, quiet, beyond bool
+	lookedAt               int // the repetitions at the last look
 }
 
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
@@ -162,14 +164,16 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 // until no other group needs their time.
 func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	var waiting [][]*Series
-	left := m.leftOver(all)
+	left, fails := m.leftOver(all), false
 	for i, group := range all {
+		before := m.standing[i]
 		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
 		more := false
 		switch {
 		case failed:
 		case len(group) > 1 && m.plan.Gate != nil:
 			more = !m.settled(group, &m.standing[i], pairsAmong(all), left)
+			fails = fails || m.plan.FailFast && m.standing[i].beyond && !before.beyond
 		default:
 			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s) })
 		}
@@ -183,10 +187,24 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 			busy = append(busy, group)
 		}
 	}
-	if len(busy) > 0 {
+	switch {
+	case fails && m.fails(all):
+		return nil
+	case len(busy) > 0:
 		return busy
 	}
 	return waiting
+}
+
+// fails reports whether the gate fails with what has been measured.
+func (m *measurement) fails(all [][]*Series) bool {
+	var comparisons []Comparison
+	for _, group := range all {
+		if len(group) > 1 {
+			comparisons = append(comparisons, CompareAll(Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting), m.plan)...)
+		}
+	}
+	return slices.ContainsFunc(Judge(comparisons, m.plan), func(j Judged) bool { return j.Side == stats.Beyond })
 }
 
 // mostOverdrawn is how many times its own time a group may take, if other groups leave theirs.
@@ -235,8 +253,15 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 		return false
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
-	open := slices.DeleteFunc(CompareAll(then, now, m.plan), func(c Comparison) bool { return c.settled(m.plan, pairs) })
-	*known = standing{len(open) == 0, !slices.ContainsFunc(open, func(c Comparison) bool { return !c.quiet(m.plan) }), n}
+	*known = standing{decided: true, quiet: true, lookedAt: n}
+	for _, c := range CompareAll(then, now, m.plan) {
+		switch c.side(m.plan, pairs) {
+		case stats.Beyond:
+			known.beyond = true
+		case stats.Open:
+			known.decided, known.quiet = false, known.quiet && c.quiet(m.plan)
+		}
+	}
 	return known.decided
 }
 

@@ -26,6 +26,8 @@ type Plan struct {
 	// until it is known on which side of the limit it lies. Groups that end early leave their time to the
 	// others.
 	Gate *Gate
+	// FailFast ends the measurement of all groups when the gate fails.
+	FailFast bool
 	// Seed fixes every random choice.
 	Seed uint64
 }

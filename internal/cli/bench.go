@@ -36,6 +36,7 @@ type benchFlags struct {
 	building         gobench.Building
 	procs            []int // values of GOMAXPROCS for each benchmark; 0 leaves the choice to the Go runtime
 	null, plans      bool
+	failFast         bool
 	summary          bool
 	seen             float64      // see as a share
 	plan             gobench.Plan // from the flags, after they were checked
@@ -75,7 +76,8 @@ where one is slower, or a metric worse, by more than its limit. If nothing is, t
 happens in one run of 100 at most (--false-alarms), however many benchmarks there are
 and however often they were looked at meanwhile. What can't be told yet is measured for
 longer, in the time that the others leave. What still can't passes with a warning, or
-with --undecided fail the status is 1. With a limit it is 1 also where no benchmark is
+with --undecided fail the status is 1. With --fail-fast the measurement ends when the
+gate fails. With a limit it is 1 also where no benchmark is
 in both revisions, or a package does not compile in one of them.
 
 With --gate the metrics that it names have limits: the time (sec/op), what go test
@@ -134,6 +136,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.IntVar(&t.building.Layouts, "layouts", 1, "with --against: link each revision `n` times, its functions in another order each time, so that what placement in memory does is part of the noise")
 	set.StringVar(&t.gate, "gate", "", "with --against: exit with 3 if one of these `metrics` is worse by more than its share, such as sec/op=5%,allocs/op=0,B/op=1%")
 	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance that --max-regression or --gate fails a suite in which nothing exceeds its limit, as a `share`")
+	set.BoolVar(&t.failFast, "fail-fast", false, "end as soon as the gate fails, so that other benchmarks are measured for less time")
 	set.BoolVar(&t.null, "null", false, "compare the working tree with itself, to learn how often the gate is wrong here")
 	set.BoolVar(&t.plans, "plan", false, "say how long the gate takes here to see a slowdown of --see, from a few pairs of each benchmark")
 	set.BoolVar(&t.summary, "summary", false, "append the result to the job's summary of GitHub Actions (GITHUB_STEP_SUMMARY), and annotate what is slower")
@@ -143,7 +146,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 // check returns an error that says which flag is wrong, and what is allowed.
 func (t *benchFlags) check(c *call) (err error) {
 	t.plan = of(c.effort, gobench.QuickPlan, gobench.DefaultPlan, gobench.ThoroughPlan)
-	t.plan.Seed = c.seed
+	t.plan.Seed, t.plan.FailFast = c.seed, t.failFast
 	if _, err := regexp.Compile(t.bench); err != nil || t.bench == "" {
 		return usagef("--bench: %q is no regular expression (go doc regexp/syntax): use . for all", t.bench)
 	}
@@ -243,6 +246,9 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 	}
 	if t.gate != "" { // each metric has its own limit
 		c.mostRegression, c.gateFlag, c.regression = 0, "--gate", t.gate
+	}
+	if t.failFast && (!limits || t.plans || t.null) {
+		return usagef("--fail-fast: no gate can fail: give --against with --max-regression or --gate, without --plan and --null")
 	}
 	t.seen = max(0, orZero(gate.Limit)) + 0.05
 	if c.given("see") {

@@ -71,8 +71,13 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	if e.flags.null || e.flags.plans {
 		d.Gate = gobench.NewGateReport(comparisons, e.flags.plan, e.flags.seen, e.flags.against == "")
 	}
+	gateFailed := false
 	for _, j := range gobench.Judge(comparisons, e.flags.plan) {
 		d.Pairs = append(d.Pairs, j.Pair())
+		gateFailed = gateFailed || j.Side == stats.Beyond
+	}
+	if gateFailed && e.flags.failFast {
+		e.caveat("the measurement ended when the gate failed (--fail-fast): the other benchmarks were measured for less time")
 	}
 	if len(d.Results) > 0 {
 		e.caveat("cycles are known of a benchmark that keeps one thread at a time busy, on a core whose rate is known; elsewhere they are null")

@@ -20,6 +20,7 @@ type gate struct {
 	limit                 float64
 	layouts, nice         int
 	maxTime               time.Duration
+	failFast              bool
 }
 
 // statusSlower is the exit status of a gate that found a regression.
@@ -30,7 +31,7 @@ func (g gate) judge(ctx context.Context, c checkout, o outcome) (outcome, error)
 	args := []string{
 		"bench", g.packages, "-C", c.dir, "--against", "HEAD", "--bench", g.bench, "--quick", "--max-time", g.maxTime.String(),
 		"--max-regression", strconv.FormatFloat(100*g.limit, 'g', -1, 64) + "%", "--layouts", strconv.Itoa(g.layouts),
-		"--nice", strconv.Itoa(g.nice), "--seed", strconv.Itoa(o.seed + 1), "--format", "json",
+		"--nice", strconv.Itoa(g.nice), "--fail-fast=" + strconv.FormatBool(g.failFast), "--seed", strconv.Itoa(o.seed + 1), "--format", "json",
 	}
 	tool := exec.CommandContext(ctx, g.tool, args...)
 	tool.Cancel = func() error { return tool.Process.Signal(syscallInterrupt) }

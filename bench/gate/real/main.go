@@ -45,6 +45,7 @@ func main() {
 	flag.Float64Var(&e.limit, "limit", 0, "which share is allowed")
 	flag.IntVar(&e.layouts, "layouts", 1, "how many layouts are linked")
 	flag.IntVar(&e.nice, "nice", 0, "the niceness of the benchmarks, from -20, for root, to 19")
+	flag.BoolVar(&e.failFast, "fail-fast", false, "end each gate as soon as it fails")
 	flag.DurationVar(&e.maxTime, "max-time", 1500*time.Millisecond, "how long a benchmark is measured")
 	flag.StringVar(&e.out, "out", "gates.csv", "the `file` to which each gate adds a line")
 	flag.StringVar(&load, "compete", "", "be a competitor of this `kind` (the program starts itself so)")
