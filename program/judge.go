@@ -101,7 +101,7 @@ func (c *conclusion) moreRuns() string {
 
 // remedy says what keeps others from delaying the program.
 func (c *conclusion) remedy() string {
-	help := fmt.Sprintf("a calmer machine, a CPU of its own (%s), or, where kernel.sched_autogroup_enabled is 0, root's niceness of -20", remedy.Of(remedy.CPUs))
+	help := fmt.Sprintf("a calmer machine, a CPU of its own (%s), or, as root, %s", remedy.Of(remedy.CPUs), remedy.Of(remedy.Nice, -20))
 	if c.niceness() < 0 {
 		help = fmt.Sprintf("a calmer machine, or a CPU of its own (%s),", remedy.Of(remedy.CPUs))
 	}

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"cmp"
 	"context"
 	"io/fs"
 	"math"
@@ -78,7 +77,9 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if traced && !r.setting.NoWakeups {
 		command.CallsEvent, _ = tracepoint.CallsEvent()
 	}
-	command.Nice = cmp.Or(command.Nice, r.setting.Nice)
+	if command.Nice == 0 && r.setting.Nice != 0 {
+		command.Nice, command.OwnSession = r.setting.Nice, true
+	}
 	if path, err := r.find(command.Path); err == nil {
 		command.Path = path
 	}

@@ -30,7 +30,8 @@ type Setting struct {
 	// Reach holds the range of durations that each method measures within a tolerance, from a validation on
 	// this machine. If it is empty, the limits of the source hold (Bryant 2003, section 9.6).
 	Reach []Reach
-	// Nice is the niceness of programs whose process.Command.Nice is 0.
+	// Nice is the niceness of programs whose process.Command.Nice is 0. They then run in sessions of their own, so that
+	// it counts among all programs.
 	Nice int
 	// NoWakeups turns off the recording of the kernel's tracepoints for programs that wait.
 	NoWakeups bool

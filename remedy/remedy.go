@@ -18,6 +18,7 @@ const (
 	Output        Code = "Output"        // where a program's output is shown
 	IgnoreFailure Code = "IgnoreFailure" // go on with a program that fails
 	CPUs          Code = "CPUs"          // which CPUs to measure on
+	Nice          Code = "Nice"          // the niceness of what is measured
 	Benchmarks    Code = "Benchmarks"    // which benchmarks to measure
 	Timeout       Code = "Timeout"       // of a single run
 	Restart       Code = "Restart"       // start from the beginning

@@ -139,7 +139,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.Lookup("shell").NoOptDefVal = usualShell
 	set.StringVarP(&t.shellName, "shell-name", "S", "", "as --shell=`name`")
 	set.BoolVarP(&t.noShell, "no-shell", "N", false, "run the commands without a shell, as is usual here")
-	set.IntVar(&t.nice, "nice", 0, "run programs with this niceness, from -20, for root, to 19; where the kernel schedules sessions as groups (sched_autogroup_enabled), it counts within this session alone")
+	set.IntVar(&t.nice, "nice", 0, "run programs with this niceness, from -20, for root, to 19, in sessions of their own")
 	set.DurationVar(&t.timeout, "timeout", 0, "end a run that takes longer, with all of its processes (default: never)")
 	set.VarP(&t.ignored, "ignore-failure", "i", "go on with a command that fails: with whatever exit status, or with those of a `list` alone, as in --ignore-failure=1,2")
 	set.Lookup("ignore-failure").NoOptDefVal = allFailures
