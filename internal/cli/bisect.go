@@ -25,6 +25,7 @@ type bisectFlags struct {
 	directory               string
 	limit, wrong            string
 	maxTime, timeout        time.Duration
+	nice                    int
 	mostBuilds              int
 	faster, allParents      bool
 	building                gobench.Building
@@ -77,6 +78,7 @@ func (t *bisectFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.wrong, "error", "2%", "the chance of a wrong answer, as a `share`")
 	set.DurationVar(&t.maxTime, "max-time", 2*time.Minute, "how long a commit may be measured (--quick: 20s, --thorough: 10m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a process of the benchmark, or a run, that takes longer")
+	set.IntVar(&t.nice, "nice", 0, "run what is measured with this niceness, from -20, for root, to 19, in sessions of its own")
 	set.IntVar(&t.mostBuilds, "max-builds", 0, "how many `commits` are built at most (default: what a search of this length takes, and 6 more, for each change)")
 	set.BoolVar(&t.faster, "faster", false, "look for what made it faster")
 	set.BoolVar(&t.allParents, "all-parents", false, "search the commits of merged branches too, not merges as a whole")
@@ -106,6 +108,9 @@ func (t *bisectFlags) check(c *call) (err error) {
 		return usagef("--max-time, --timeout: give more than 0, such as 2m")
 	case t.mostBuilds < 0 || c.given("max-builds") && t.mostBuilds < 2:
 		return usagef("--max-builds: %d commits are too few: give 2 or more", t.mostBuilds)
+	}
+	if err := checkNice(t.nice); err != nil {
+		return err
 	}
 	if _, err := regexp.Compile(t.bench); err != nil {
 		return usagef("--bench: %q is no regular expression (go doc regexp/syntax)", t.bench)

@@ -52,7 +52,7 @@ func (b *builds) subject() string {
 func (b *builds) open(ctx context.Context) (release func(), err error) {
 	b.bar.show(0, "looking at the machine")
 	if b.flags.bench == "" {
-		setting, release, err := program.Here(ctx, program.Setting{CPUs: len(b.cpus), Reach: reachHere(b.header.Machine)})
+		setting, release, err := program.Here(ctx, program.Setting{CPUs: len(b.cpus), Nice: b.flags.nice, Reach: reachHere(b.header.Machine)})
 		b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
 			return b.comparePrograms(ctx, setting, good, commit, n, most)
 		}
@@ -62,7 +62,7 @@ func (b *builds) open(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := here.processes(gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout})
+	p := here.processes(gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout, Nice: b.flags.nice})
 	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
 		return b.compareBenchmarks(ctx, p, here.setting, good, commit, n, most)
 	}
