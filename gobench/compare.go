@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -48,11 +49,26 @@ func CompareAll(a, b *Result, plan Plan) []Comparison {
 	all := []Comparison{Compare(a, b, 2*plan.Precision, plan.Seed)}
 	for _, m := range b.Metrics {
 		follows := m.Unit == "MB/s" && math.IsNaN(plan.gate().LimitOf(m.Unit))
-		if !follows && slices.ContainsFunc(a.Metrics, func(n Metric) bool { return n.Unit == m.Unit }) {
+		if !follows && a.reports(m.Unit) {
 			all = append(all, CompareMetric(a, b, m.Unit, plan.Seed))
 		}
 	}
 	return all
+}
+
+// Unpaired returns the units with a limit that one of two results reports, and the other does not, in order.
+func Unpaired(a, b *Result, plan Plan) (units []string) {
+	for _, unit := range slices.Sorted(maps.Keys(plan.gate().Metrics)) {
+		if a.reports(unit) != b.reports(unit) {
+			units = append(units, unit)
+		}
+	}
+	return units
+}
+
+// reports reports whether the result has a metric of the unit.
+func (r *Result) reports(unit string) bool {
+	return slices.ContainsFunc(r.Metrics, func(m Metric) bool { return m.Unit == unit })
 }
 
 // decide sets the outcome from the pairs.

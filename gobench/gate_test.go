@@ -120,6 +120,21 @@ func TestWhatSeemsWithinWaits(t *testing.T) {
 	}
 }
 
+// Units with a limit that only one revision reports are named; those without a limit are not.
+func TestUnpaired(t *testing.T) {
+	reporting := func(units ...string) *Result {
+		r := &Result{}
+		for _, unit := range units {
+			r.Metrics = append(r.Metrics, Metric{Unit: unit})
+		}
+		return r
+	}
+	plan := Plan{Gate: &Gate{Metrics: map[string]float64{"B/op": 0, "hits/s": 0, "misses": 0, "allocs/op": 0}}}
+	if got := Unpaired(reporting("B/op", "hits/s", "rows"), reporting("B/op", "misses"), plan); !slices.Equal(got, []string{"hits/s", "misses"}) {
+		t.Error(got)
+	}
+}
+
 // A measurement that fails fast ends when one benchmark is slower. Without a failure it makes the same pairs.
 func TestFailFast(t *testing.T) {
 	pairs := func(slower float64, failFast bool) (sides []stats.Side, all int) {

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"chronoscope/gobench"
@@ -66,6 +68,9 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	for _, group := range all {
 		if results := e.add(&d, group, here.setting); len(results) == 2 {
 			comparisons = append(comparisons, gobench.CompareAll(results[0], results[1], e.flags.plan)...)
+			for _, unit := range gobench.Unpaired(results[0], results[1], e.flags.plan) {
+				e.caveat("%s.%s reports %s in one revision only: the limit of %s does not judge it", group[1].Benchmark.Package, group[1].Benchmark.Name, unit, unit)
+			}
 		}
 	}
 	if e.flags.null || e.flags.plans {
@@ -144,14 +149,16 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 		}
 	}
 	for _, b := range now {
-		group := []gobench.Benchmark{b}
-		if old, ok := then[b.Package+"."+b.Name]; ok {
+		group, name := []gobench.Benchmark{b}, b.Package+"."+b.Name
+		if old, ok := then[name]; ok {
 			group = []gobench.Benchmark{old, b}
+			delete(then, name)
 		} else if e.flags.against != "" {
-			e.caveat("%s.%s is not in %s: there is nothing to compare it with", b.Package, b.Name, e.flags.against)
+			e.caveat("%s is not in %s: there is nothing to compare it with", name, e.flags.against)
 		}
 		groups = append(groups, group)
 	}
+	e.nameRemoved(then, now, failed)
 	if len(groups)+len(failed) == 0 && len(e.skipped) > 0 {
 		return nil, nil, fmt.Errorf("all benchmarks of %s that match --bench %s skip themselves: %s", strings.Join(e.patterns, " "), e.flags.bench, strings.Join(e.skipped, ", "))
 	}
@@ -159,6 +166,26 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 		return nil, nil, fmt.Errorf("no benchmark of %s matches --bench %s: go test -list Benchmark shows which there are", strings.Join(e.patterns, " "), e.flags.bench)
 	}
 	return groups, failed, nil
+}
+
+// nameRemoved names the benchmarks that only the other revision has. Those that fail or skip themselves are named
+// already, and so are packages that can't be compiled.
+func (e *benchExperiment) nameRemoved(left map[string]gobench.Benchmark, now []gobench.Benchmark, failed []*gobench.FailedError) {
+	if e.flags.against == "" {
+		return
+	}
+	compiled := map[string]bool{}
+	for _, b := range now {
+		compiled[b.Package] = true
+	}
+	for _, f := range failed {
+		delete(left, f.Benchmark.Package+"."+f.Benchmark.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		if b := left[name]; (compiled[b.Package] || len(e.broken) == 0) && !slices.Contains(e.skipped, b.Name) {
+			e.caveat("%s is in %s only: was it removed or renamed?", name, e.flags.against)
+		}
+	}
 }
 
 // locate sets the file and line at which a benchmark of the working tree is declared, relative to the working
