@@ -281,7 +281,8 @@ type part struct {
 // mostMoments is how many of the longest gaps are listed.
 const mostMoments = 10
 
-// add adds the pieces of a gap to the sums in books.
+// add adds the pieces of a gap to n.Pieces and to books, which holds their sums by cause and culprit. It also adds
+// the gap to n.Worst if it is among the mostMoments longest so far.
 func (n *Named) add(m Moment, books map[part]*NamedPart) {
 	for _, p := range m.Ran {
 		k := part{p.Cause, p.Who}

@@ -27,7 +27,7 @@ type Plan struct {
 // DefaultPlan is the usual plan.
 var DefaultPlan = Plan{Error: 0.02, Limit: 0.01, MostPairs: 600}
 
-// spareBuilds is the number of builds beyond one for each halving.
+// spareBuilds is the number of builds that are allowed per step, beyond one for each halving of the range of commits.
 const spareBuilds = 6
 
 // mostBuilds returns the largest number of commits to build. commits is the number of commits after the good

@@ -326,7 +326,8 @@ func (s *search) witness(gaps []gap, least float64) (commit int) {
 	return commit
 }
 
-// nearest returns the untried commit between two others that is nearest to half of twice; 0 if there is none.
+// nearest returns the untried commit between before and after, exclusive, that is nearest to twice/2; 0 if there is
+// none. The argument is twice the target, since the target may lie in the middle between two commits.
 func (s *search) nearest(before, after, twice int) (nearest int) {
 	off := func(commit int) int { return max(2*commit-twice, twice-2*commit) }
 	for commit := before + 1; commit < after; commit++ {

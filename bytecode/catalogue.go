@@ -8,10 +8,10 @@ import (
 	"chronoscope/internal/classfile"
 )
 
-// Catalogue returns the 137 instructions in the order of their opcodes. They are those of Lambert 2008,
-// table 6, whose names contain reading errors that were corrected from the JVM specification. The
-// catalogue contains the instructions that compute and move values within a method. It leaves out
-// references (except for aconst_null), objects, calls, switches, ldc and wide.
+// Catalogue returns the 137 instructions in the order of their opcodes. They are those of Lambert 2008, table 6.
+// Some names in that table are wrong, such as ifleq for if_icmpeq; they were corrected from the JVM
+// specification. The catalogue contains the instructions that compute and move values within a method. It leaves
+// out references (except for aconst_null), objects, calls, switches, ldc and wide.
 func Catalogue() []*Instruction { return slices.Clone(catalogue) }
 
 // Lookup returns the instruction with this mnemonic. The error lists all mnemonics.

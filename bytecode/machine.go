@@ -140,8 +140,8 @@ func (m *virtualMachine) hangUp(late bool) {
 	}
 }
 
-// stop ends and reaps the machine, and returns how it ended. A machine that has crashed has closed its
-// pipe already.
+// stop ends the virtual machine, waits for its process, and returns how it ended. The machine has 50 ms to exit by
+// itself. If it has crashed, stop does not wait that long, since the machine's pipe is closed already.
 func (m *virtualMachine) stop() string {
 	m.in.Close()
 	grace := time.AfterFunc(50*time.Millisecond, func() { m.hangUp(false) })

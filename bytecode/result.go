@@ -103,7 +103,8 @@ type Timing struct {
 // Measured is the result of one method for an instruction.
 type Measured struct {
 	Method Method `json:"method"`
-	// Time is the time of one instruction in nanoseconds, without overhead and balance.
+	// Time is the time of one instruction in nanoseconds. The time of the timer's readings ([Result.Overhead]) and the
+	// times of the instructions in [Timing.Balance] are subtracted.
 	Time stats.Estimate `json:"time"`
 	// Same is the reference's time for the same executions; its numbers are NaN without a reference.
 	// For the reference itself it equals Time.

@@ -44,8 +44,9 @@ type Start struct {
 // Stretch holds the measurements of a number of consecutive trials of one sequence.
 type Stretch struct {
 	Sequence string `json:"sequence"`
-	// Group is the number of the group within the start, counted from 0. The sequences of a group,
-	// including the empty one and the sentinels, were timed soon after one another.
+	// Group is the number of the group within the start, counted from 0. The sequences of a group were timed soon
+	// after one another. They include the empty sequence, and the sentinels nop and ldiv, which show whether the
+	// machine was slow.
 	Group int `json:"group"`
 	// All holds the sums over all trials, Kept those over the trials that a fine method uses.
 	All  Sums            `json:"all"`
@@ -156,7 +157,7 @@ func newStretch(sequence string, group int, blocks []block, methods []Method) (S
 	}
 	for i, b := range blocks[1:] {
 		passed := b.last.minus(blocks[i].last)
-		if b.Sums.negative() || passed.minus(b.Sums).withoutCounts().negative() {
+		if b.Sums.negative() || passed.minus(b.Sums).negative() {
 			return s, errBackward
 		}
 		s.All = s.All.plus(b.Sums)
@@ -178,9 +179,6 @@ func newStretch(sequence string, group int, blocks []block, methods []Method) (S
 func (s Sums) minus(o Sums) Sums {
 	return Sums{s.Trials - o.Trials, s.Millis - o.Millis, s.Ones - o.Ones, s.Nano - o.Nano, s.Counts - o.Counts, s.Cycles - o.Cycles}
 }
-
-// withoutCounts clears the fields that Passed does not have: trials and ones.
-func (s Sums) withoutCounts() Sums { s.Trials, s.Ones = 0, 0; return s }
 
 func (s Sums) negative() bool { return min(s.Millis, s.Nano, s.Counts, s.Cycles) < 0 }
 

@@ -91,9 +91,9 @@ func (s Sharing) Suspicion(what string) string {
 	return ""
 }
 
-// hardlyStays is an upper limit of [Sharing.Unseen]'s changed: how often the ends of a sample differ in
-// sharing, as a share of how often they would if they were independent. Above it, their agreement may be
-// chance.
+// hardlyStays is an upper limit of a ratio in [Sharing.Unseen]: the share of samples whose two ends differ in sharing,
+// divided by the share that would differ if the two ends were independent. Above the limit, the difference from
+// independence may be chance.
 const hardlyStays = 0.9
 
 // Unseen returns the typical share of a sample during which the core was shared although it was not shared just

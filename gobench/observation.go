@@ -17,7 +17,7 @@ type Observation struct {
 	// process read its own counters ([Benchmark.Accounts]), and else of the whole process.
 	WallNs, CPUNs       float64
 	InvoluntarySwitches float64
-	// MajorFaults is the number of times that it waited for memory from a disk.
+	// MajorFaults is the number of times that the process waited for memory from a disk.
 	MajorFaults float64
 	// WaitNs is the run-queue wait of the threads that did the work; NaN if unknown. SelfWaitNs is the part of it
 	// that is certainly not due to other programs, as these had less CPU time: the threads waited for one

@@ -68,8 +68,9 @@ func (c *conclusion) judgeWork() bool {
 	return true
 }
 
-// timerGrowth returns the growth of the timed part from few to many iterations divided by that of the
-// iterations. Other programs on the CPUs only make it larger.
+// timerGrowth returns the relative growth of the timed part from few to many iterations, divided by the relative
+// growth of the number of iterations. It is about 1 if the time is in proportion to the iterations, and about 0 if
+// nearly all of the timed part is setup.
 func timerGrowth(rep Repetition) float64 {
 	return (rep.Many.TimedNs/rep.Few.TimedNs - 1) / (float64(rep.Many.N)/float64(rep.Few.N) - 1)
 }

@@ -17,8 +17,8 @@ type Rejection struct {
 
 // Limits for leaving out repetitions.
 const (
-	// A run stood still if more time is missing than usual: by more than standstillShare of its time, and by
-	// more than standstillDeviations standard deviations.
+	// A run stood still if its missing time (missingNs) exceeds the median of such runs by more than standstillShare
+	// of its timed part, and by more than standstillDeviations standard deviations.
 	standstillShare, standstillDeviations = 0.05, 10
 	// rejectedShare is the share of the repetitions that may stand still before the verdict mentions them.
 	rejectedShare = 0.25

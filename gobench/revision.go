@@ -23,8 +23,8 @@ type Revision struct {
 // removing is how long the removal of a revision may take.
 const removing = 30 * time.Second
 
-// CheckOut checks out a revision of the git repository around dir into the new directory tree
-// (git-worktree(1)). Call Remove in any case.
+// CheckOut checks out a revision of the git repository around dir into the new directory tree (git-worktree(1)). The
+// caller has to call Remove on the result. After an error CheckOut leaves no checkout behind, and there is no result.
 func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error) {
 	commit, err := resolve(ctx, dir, revision)
 	if err != nil {

@@ -43,9 +43,9 @@ type Result struct {
 	// Converged says whether the K least corrected samples agree within epsilon; Best has these, per call.
 	Converged bool
 	Best      []float64
-	// Trials is the number of trials, most of Calls calls each. Some have half as many, to see that time grows
-	// with their number, and some have more, to see slow calls that are rare. Timed is the number of calls in
-	// all of them.
+	// Trials is the number of trials. Most of them have Calls calls each. Some have half as many, to show that time
+	// grows with the number of calls, and some have more, to catch slow calls that are rare. Timed is the number of
+	// calls in all trials.
 	Trials, Calls, Timed int
 	// Watched is the time from the first trial to the last.
 	Watched time.Duration

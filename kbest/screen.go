@@ -51,7 +51,9 @@ func (s screen) judge(x *Sample) {
 	}
 }
 
-// compare compares the two measures, and corrects or rejects the sample if they differ.
+// compare compares the running time by the clock, without run-queue wait (RunNs), with the CPU time. It rejects the
+// sample if they contradict each other. If the thread was off its CPU during the sample, RunNs becomes the CPU time,
+// and Corrected says why.
 func (s screen) compare(x *Sample) {
 	cpuNs := s.cpuNs(x)
 	slack := lookSlackNs + 4*s.overhead.lookSpreadNs + lookSlackShare*x.RunNs + switchSlackNs*float64(x.switches())

@@ -8,11 +8,11 @@ import (
 	"chronoscope/stats"
 )
 
-// switchCost is a distribution of what each switch adds to the running time, in nanoseconds: the kernel's work,
-// and the refilling of caches that others have used. The latter depends on the subject, so that no look at the
-// machine can show it. Beforehand every order of magnitude is as likely, up to filling all of a core's own
-// caches again. If the samples' numbers of switches differ, the samples tell more: [Station.Turns] makes them
-// differ.
+// switchCost is the distribution of the time that each context switch adds to the running time, in nanoseconds. A
+// switch costs the kernel's work, and the refilling of caches that other threads have used. The refilling depends on
+// the subject, so that it can't be measured without the subject. The prior is uniform in the logarithm of the cost up
+// to usualSwitchNs, which includes filling all of a core's own caches; larger costs are less likely. The samples
+// narrow it down if their numbers of switches differ, which [Station.Turns] brings about.
 type switchCost struct {
 	ns     []float64 // possible costs
 	chance []float64 // probability of a cost up to that of the same index; the last is 1

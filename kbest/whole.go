@@ -250,9 +250,9 @@ func errorOfBursts(ordered []*Sample, departure func(*Sample) float64) float64 {
 	return stats.StudentT(n-1) * math.Sqrt(squares*n/(n-1)) / calls
 }
 
-// calls returns the samples for the mean, in their order: the accepted ones, and those on a core of another
-// rate. The rate changes during more of the slow calls than of the fast ones, so that without these samples the
-// mean would be too low.
+// calls returns the samples from which the mean is computed, in their order: those that were not rejected, and those
+// that were rejected because the core ran at another rate. A slow call is more likely than a fast one to see the rate
+// change, so that the mean would be too low without the latter.
 func (c *conclusion) calls() []*Sample {
 	var calls []*Sample
 	for i := range c.Samples {

@@ -81,7 +81,8 @@ func joined(cpus []cpuInfo, say func(cpuInfo) Text) Text {
 	return Text(strings.Join(said, ", "))
 }
 
-// cleaned returns a text from the CPU or a file without padding; empty if it is not printable.
+// cleaned returns s with each run of white space and NULs replaced by one space, and with none at its ends. It
+// returns an empty text if the result is not printable.
 func cleaned(s string) Text {
 	s = strings.Join(strings.Fields(strings.ReplaceAll(s, "\x00", " ")), " ")
 	if !printable(s) {

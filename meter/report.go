@@ -130,13 +130,14 @@ func (p Part) ticksPerCall() stats.Estimate {
 // tick before the first edge and after the last, which are uniformly distributed.
 const endsVariance = 1.0 / 6
 
-// interval bounds the mean, in ticks, given the variance of a call's ticks.
+// interval returns the bounds of the 95 % interval of the mean, in ticks. variance is the variance of the sum of all
+// ticks, divided by the number of calls.
 //
-// Independent calls of constant length have the variance of rounding to whole ticks. A larger
-// variance comes from calls that differ in length or see an edge together, and is estimated from the
-// calls that saw edges, weighted by their ticks. A smaller variance comes from calls that follow one
-// another on few processors: then each tick, and not each call, is a chance to see an edge, with the
-// probability that a call is in progress.
+// If calls are independent and equally long, this is the variance of rounding to whole ticks. It is larger if calls
+// differ in length, or if several calls see the same edge. The excess is estimated from the calls that saw edges; its
+// degrees of freedom follow from independentEdges. The variance is smaller if calls follow one another on few
+// processors. If the mean is below one tick, each tick, and not each call, is then one chance to see an edge, with
+// the probability that a call is in progress.
 func (p Part) interval(mean, variance float64) (lo, hi float64) {
 	n := float64(p.Measured)
 	rounding := (mean - math.Floor(mean)) * (1 - mean + math.Floor(mean))

@@ -42,17 +42,18 @@ type trajectory struct {
 	startNs float64
 	// stolenNs is the steal while the first thread had a CPU.
 	stolenNs float64
-	// spunNs is the time for which threads ran while others of the program, of any process, were kept from
-	// CPUs by other programs: they may have spun, waiting for those. It leaves out threads that exited before
-	// any of those ran again.
+	// spunNs is the time, summed over threads, for which a thread of the program ran while other programs kept another
+	// thread of it, in any of its processes, from a CPU. The running thread may have spun meanwhile, waiting for the
+	// other. Threads that exited before a kept thread got a CPU again are left out.
 	spunNs float64
 	// blocksKnown is the number of blocks with a known end, blocksUnknown that of the others.
 	blocksKnown, blocksUnknown int
 	// handed is the number of blocks that other threads of the program ended, other than by exiting, and that
 	// raise the earliest end. If threads compete for a lock, they may get it in another order alone.
 	handed int
-	// awaitedOthersNs is the time for which threads waited for known threads of other programs that began to work for the
-	// program at an unknown time. Until then those may have slept, or worked for others.
+	// awaitedOthersNs is the time for which threads of the program were blocked until a thread of another program
+	// woke them, if no event shows when that thread began to work for the program. For a part of this time it may
+	// have slept, or worked for other programs.
 	awaitedOthersNs float64
 	// polledNs bounds the delay of threads of other programs that may work for the program, up to the program's last
 	// wait that no thread ended. A program may sleep until it finds that another has done its work.

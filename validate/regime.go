@@ -24,8 +24,8 @@ const (
 	Bursty Neighbours = "bursty"
 	// Wakers wake up a thousand times a second each, for some microseconds.
 	Wakers Neighbours = "wakers"
-	// MemorySweeps write to more memory than the caches hold: load - 1 of them on the CPU of the
-	// work, and one on each other CPU.
+	// MemorySweeps write to more memory than a core's own caches hold. [Regime.Load] - 1 of them run on the CPU of
+	// the work, and one runs on every other CPU that this process may use.
 	MemorySweeps Neighbours = "memory"
 	// Builds compile on all CPUs: each job is a process that lives for some 150 ms.
 	Builds Neighbours = "build"

@@ -362,8 +362,8 @@ func ownDoubts(cells []validate.Outcome) Section {
 	return Section{In: InText, Lines: reasons.lines(-1, len(cells))}
 }
 
-// compensation shows the error of Bryant's K-best, and how much the compensation for timer
-// interrupts takes off, next to the time that a trace of the same run saw lost.
+// compensation shows the error of Bryant's K-best, the time that interrupts took according to a trace of the same
+// run, and the time that the compensation for timer interrupts subtracts.
 func compensation(rows []validate.Compensation) Section {
 	t := table(words("compensation, alone"), numbers("error", "seen to go", "taken off", "of what was seen", "residual", validate.OwnKBest+"'s"))
 	for _, c := range rows {

@@ -118,8 +118,8 @@ func (server prometheus) stored(ctx context.Context, job string) ([]series, erro
 func (server prometheus) ask(ctx context.Context, span time.Duration, seen seen, stdout io.Writer) (faults []string, err error) {
 	cpus := float64(runtime.NumCPU())
 	const slack = 1.02 // Prometheus extrapolates to the ends of the window
-	// The kernel's counts are read once a turn, so that a minute may also show what was counted since the
-	// previous turn.
+	// The exporter reads the kernel's counts once a turn. The first turn of a minute therefore also adds what the
+	// kernel counted since the turn before, which was up to oldestTurn seconds before that minute.
 	read := slack * (1 + seen.oldestTurn/60)
 	for _, bounded := range []struct {
 		name, query string

@@ -66,7 +66,9 @@ func (r *Report) judgeWrap(s *subject) (width int) {
 
 const day = 86400e9 // ns
 
-// judgeWatch judges what the watch saw of a clock that keeps time.
+// judgeWatch judges whether a clock that keeps time stood still, stepped, changed its rate or drifted, by its readings
+// between readings of a reference clock. It skips questions that can't be answered. width is the number of bits at
+// which the counter was seen to wrap, or 0. k is the kernel's discipline of its clocks.
 func (r *Report) judgeWatch(s *subject, width int, k kept) {
 	w := s.rate
 	if w == nil {

@@ -46,8 +46,7 @@ type Rate struct {
 // stretches is the number of parts of a measurement whose rates are compared.
 const stretches = 5
 
-// KeepsRate measures the rate over the whole time and over each of five stretches of about the same
-// length. The pairs have to be in the order in which they were taken.
+// KeepsRate measures the rate over each of five stretches of about the same length. Its Ratio is their median. The pairs have to be in the order in which they were taken.
 func KeepsRate(pairs []Pair) Rate {
 	var r Rate
 	var ratios []float64
