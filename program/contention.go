@@ -70,6 +70,27 @@ func (c *conclusion) judgeServers() {
 	}
 }
 
+// mostShared is the largest share of runs in which servers may also have worked for others, while they are believed to
+// have worked for the program alone in the other runs.
+const mostShared = 0.05
+
+// judgeDevoted lowers the verdict if servers worked for the program alone in some runs, as far as was seen, but not in
+// others: they may have worked for others in all of them.
+func (c *conclusion) judgeDevoted() {
+	devoted, shared := 0, 0
+	for _, r := range c.used {
+		if r.traced.devoted {
+			devoted++
+		}
+		if r.traced.shared {
+			shared++
+		}
+	}
+	if worked := c.typical(func(r *Run) float64 { return r.traced.workedForNs }); devoted > 0 && float64(shared) > mostShared*float64(len(c.used)) && c.matters(worked) {
+		c.Lower(stats.Suspect, "other programs worked for it, and in %d of %d runs perhaps also for others, which may have delayed it by up to %s: %s tells", shared, len(c.used), stats.Duration(worked, 3), c.remedy())
+	}
+}
+
 // delayedNs returns the most time in each run by which competition for CPUs may have delayed other programs, for which
 // the program may wait. A server on this machine waits for a CPU no longer than threads are seen to wait, and no longer
 // than others run. The result is infinite if neither is known.

@@ -45,6 +45,11 @@ func TestHeldUp(t *testing.T) {
 			switched(9, 1, 2, 80, tracepoint.Ended).switched(9.5, 1, 80, 0, tracepoint.Sleeping).switched(10, 0, 1, 0, tracepoint.Ended), 0},
 		"the second begins late, since another has its CPU": {pair, told{}.switched(-1, 0, 0, 1, 0).switched(-1, 1, 0, 80, 0).event(0, 0, tracepoint.Started, 1, 2, 0).
 			switched(0.5, 1, 80, 2, tracepoint.Runnable).switched(9, 1, 2, 0, tracepoint.Ended).switched(10, 0, 1, 0, tracepoint.Ended), 0.5},
+		"its threads wait for one another, while another has a CPU since before the events begin": {turns, told{}.switched(-1, 0, 0, 1, 0).event(0, 0, tracepoint.Started, 1, 2, 0).
+			switched(4, 0, 1, 2, tracepoint.Runnable).switched(9, 0, 2, 1, tracepoint.Ended).switched(9.5, 1, 80, 0, tracepoint.Sleeping).
+			switched(10, 0, 1, 0, tracepoint.Ended), 9},
+		"its threads wait for one another, and another CPU tells nothing": {turns, told{}.switched(-1, 0, 0, 1, 0).event(0, 0, tracepoint.Started, 1, 2, 0).
+			switched(4, 0, 1, 2, tracepoint.Runnable).switched(9, 0, 2, 1, tracepoint.Ended).switched(10, 0, 1, 0, tracepoint.Ended), 9},
 		// The idle thread of CPU 1 notes nothing: who woke 80 is known, and when it had its CPU is not.
 		"its threads wait for one another, while another runs for 1 ms": {turns, told{}.switched(-1, 0, 0, 1, 0).event(0, 0, tracepoint.Started, 1, 2, 0).
 			switched(-0.5, 1, 81, 0, tracepoint.Sleeping).wakes(3, 0, 82, 80).switched(4, 0, 1, 2, tracepoint.Runnable).switched(4, 1, 80, 0, tracepoint.Sleeping).

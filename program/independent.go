@@ -1,7 +1,6 @@
 package program
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -11,11 +10,10 @@ import (
 // findIndependent finds the threads of other programs that are active of their own accord, such as another client of a
 // server: each ran, or was woken, before the program woke it, directly or through others. It notes when a server worked
 // for one of these, since what the server does then need not follow from the program until the program wakes it again.
-// all are the wake-ups in order of time. The result are the threads that only worked for the program: the program woke
-// them first, directly or through others, and nobody else did later.
-func (w *wakeups) findIndependent(e wakeupEvents, all []waking) (ours map[int32]bool) {
+// all are the wake-ups in order of time.
+func (w *wakeups) findIndependent(e wakeupEvents, all []waking) {
 	watching, processes, ranFrom := e.watching(), e.processes(), w.ranFrom()
-	linked, independent, shared := map[int32]bool{}, map[int32]bool{}, map[int32]bool{}
+	linked, independent := map[int32]bool{}, map[int32]bool{}
 	for _, k := range all {
 		id, by := k.thread, k.waker.Thread
 		ours := w.named(id, k.atNs) != nil
@@ -24,7 +22,6 @@ func (w *wakeups) findIndependent(e wakeupEvents, all []waking) (ours map[int32]
 		}
 		if k.waker.Source != tracepoint.ByThread || e.kernel[by] {
 			independent[id] = independent[id] || !ours && !linked[id]
-			shared[id] = shared[id] || k.waker.Source == tracepoint.ByNetwork // the sender is not known
 			continue
 		}
 		byOurs := w.named(by, k.atNs) != nil
@@ -36,7 +33,7 @@ func (w *wakeups) findIndependent(e wakeupEvents, all []waking) (ours map[int32]
 		case !linked[by]:
 			linked[id], independent[id] = false, true
 		case independent[id], ran && first < k.atNs && !linked[id]:
-			independent[id], shared[by] = true, true
+			independent[id] = true
 			if l := w.foreign[by]; l != nil && processes[by] != processes[id] {
 				l.servedNs = append(l.servedNs, k.atNs)
 			}
@@ -47,8 +44,6 @@ func (w *wakeups) findIndependent(e wakeupEvents, all []waking) (ours map[int32]
 	for id, l := range w.foreign {
 		l.independent = independent[id]
 	}
-	maps.DeleteFunc(linked, func(id int32, is bool) bool { return !is || independent[id] || shared[id] })
-	return linked
 }
 
 // processes returns the processes of all threads that were active.

@@ -82,20 +82,22 @@ const mostForeign = 10_000
 const earlyNs = 50e3
 
 // addWakeups finds out who ended the blocks of all threads, and follows the threads of other programs that ended some.
-// The run took wallNs.
-func (s *schedule) addWakeups(e wakeupEvents, wallNs float64) {
+// The run took wallNs on the given number of CPUs.
+func (s *schedule) addWakeups(e wakeupEvents, wallNs float64, cpus int) {
 	w := &wakeups{s, map[int32][]turn{}, map[int32][]waking{}, map[int32][]leaving{}, map[int32]*line{}, map[int32]bool{}}
 	all := w.read(e)
 	w.findPassed(e)
 	w.findForeign(all)
 	w.followForeign(e)
-	ours := w.findIndependent(e, all)
+	w.findIndependent(e, all)
 	var latencies []float64
 	for _, l := range slices.Concat(s.order, s.foreign) {
 		latencies = append(latencies, w.attach(l)...)
 	}
 	s.latency = usualLatency(latencies)
-	s.heldUpNs, s.workedForNs, s.workersKept = w.heldUp(e, all, ours, wallNs)
+	devoted, shared := w.devoted(e, all)
+	s.heldUpNs, s.workedForNs, s.workersKept = w.heldUp(e, all, devoted, wallNs, cpus)
+	s.devoted, s.shared = len(devoted) > 0, shared
 	s.heldUpKnown = true
 }
 
@@ -134,6 +136,8 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 		case tracepoint.Switched:
 			turns := w.turns[x.CPU]
 			switch n := len(turns); {
+			case n == 0 && x.Thread != 0: // it had this CPU before the events begin
+				turns = append(turns, turn{e.at(e.events[0].AtNs), x.Thread})
 			case n == 0 || turns[n-1].thread == x.Thread:
 			case turns[n-1].thread == 0:
 				turns = append(turns, turn{w.leftIdle(x.Thread, int(x.CPU), turns[n-1].atNs, at), x.Thread})
