@@ -134,7 +134,7 @@ func blockAlike(a, b times) (times, times) {
 	if a.kind.mayBlock == b.kind.mayBlock {
 		return a, b
 	}
-	may := mayBlock(slices.Sorted(slices.Values(slices.Concat(a.kind.idle, b.kind.idle))))
+	may := (blockingShare(a.kind.idle)+blockingShare(b.kind.idle))/2 > mayBlockShare
 	return a.blocking(may), b.blocking(may)
 }
 

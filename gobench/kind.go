@@ -133,6 +133,17 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 // mayBlock reports whether a benchmark may block. idle are the shares of time without a runnable thread, in order.
 func mayBlock(idle []float64) bool { return !(stats.Quantile(idle, 1-mayBlockShare) <= aloneWithin) }
 
+// blockingShare returns the share of the repetitions that look as if the benchmark blocked.
+func blockingShare(idle []float64) float64 {
+	blocking := 0
+	for _, share := range idle {
+		if !(share <= aloneWithin) {
+			blocking++
+		}
+	}
+	return float64(blocking) / math.Max(1, float64(len(idle)))
+}
+
 // missing returns the time without a runnable thread in a repetition, as a share of the CPU time. Threads that wait in
 // vain hide such time, and if they do so in the shorter run, the difference of both runs shows some where there is none.
 // So the longer run has to show it, too, if its counters are those of its iterations.

@@ -164,7 +164,7 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 // until no other group needs their time.
 func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 	var waiting [][]*Series
-	left, fails := m.leftOver(all), false
+	left, beyond, looked := m.leftOver(all), false, false
 	for i, group := range all {
 		before := m.standing[i]
 		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
@@ -173,7 +173,7 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 		case failed:
 		case len(group) > 1 && m.plan.Gate != nil:
 			more = !m.settled(group, &m.standing[i], pairsAmong(all), left)
-			fails = fails || m.plan.FailFast && m.standing[i].beyond && !before.beyond
+			beyond, looked = beyond || m.standing[i].beyond, looked || m.standing[i].lookedAt != before.lookedAt
 		default:
 			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s) })
 		}
@@ -188,7 +188,7 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 		}
 	}
 	switch {
-	case fails && m.fails(all):
+	case m.plan.FailFast && beyond && looked && m.fails(all):
 		return nil
 	case len(busy) > 0:
 		return busy

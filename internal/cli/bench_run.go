@@ -82,7 +82,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 		gateFailed = gateFailed || j.Side == stats.Beyond
 	}
 	if gateFailed && e.flags.failFast {
-		e.caveat("the measurement ended when the gate failed (--fail-fast): the other benchmarks were measured for less time")
+		e.caveat("with --fail-fast the measurement ends when the gate fails: other benchmarks may have been measured for less time")
 	}
 	if len(d.Results) > 0 {
 		e.caveat("cycles are known of a benchmark that keeps one thread at a time busy, on a core whose rate is known; elsewhere they are null")
