@@ -24,8 +24,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"chronoscope/bench/internal/command"
 	"chronoscope/internal/load"
 	"chronoscope/machine"
@@ -59,7 +57,6 @@ type experiment struct {
 	roundsPerMs             float64
 	setting                 program.Setting
 	launcher                *process.Launcher
-	server                  int // its process ID
 	limit                   time.Duration
 	stdout                  io.Writer
 	rights                  [2]bool // whether to measure without tracepoints, and with them
@@ -98,7 +95,6 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer serve.Process.Kill()
-	e.server = serve.Process.Pid
 	rows := map[string]*row{}
 	for range *repetitions {
 		for _, competitors := range strings.Split(*loads, ",") {
@@ -206,7 +202,8 @@ func short(reasons []string) string {
 	return text[:min(len(text), 80)]
 }
 
-// alone makes one run while the competitors are paused.
+// alone makes one run while the competitors are paused, under the same policy as the others: under SCHED_FIFO, which
+// keeps all other programs away, the kernel places what a program starts or wakes on other CPUs.
 func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.Load, to *truth) error {
 	const settle = 2 * time.Millisecond
 	if err := rivals.Pause(); err != nil {
@@ -214,28 +211,11 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 	}
 	time.Sleep(settle)
 	c.Untraced, c.Events = true, true
-	var r process.Run
-	var err error
-	e.launcher.On(func() { // started processes inherit the policy
-		if err = errors.Join(e.before(e.server, true), e.before(0, true)); err == nil {
-			r, err = e.launcher.Run(ctx, c)
-		}
-		err = errors.Join(err, e.before(0, false), e.before(e.server, false))
-	})
+	r, err := e.launcher.Run(ctx, c)
 	if err == nil {
 		to.wallsNs = append(to.wallsNs, float64(r.WallNs))
 	}
 	return errors.Join(err, rivals.Resume())
-}
-
-// before makes a process run before all others of the machine if all is set, so that no other program
-// runs either. Otherwise the process gets the usual policy again (sched(7)).
-func (e *experiment) before(process int, all bool) error {
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr}
-	if all {
-		attr.Policy, attr.Priority = unix.SCHED_FIFO, 1
-	}
-	return unix.SchedSetAttr(process, &attr, 0)
 }
 
 // truth has the times of runs while the competitors were paused.
