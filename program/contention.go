@@ -60,34 +60,13 @@ const mattersAtServer = 0.01
 // judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
 // they did as much work however long that was: one that works until some time takes as long alone.
 func (c *conclusion) judgeServers() {
-	kept := c.each(func(r *Run) float64 { return math.Min(r.traced.serversKeptNs, r.othersAtMostNs()) }) // not by one another
+	kept := c.each(func(r *Run) float64 { return math.Min(r.traced.serversKeptNs, r.othersAtMostNs()) })
 	worked := c.each(func(r *Run) float64 { return r.traced.workedForNs })
 	if typical := stats.Median(kept); typical > math.Max(mattersAtServer*c.Estimate.Value, c.Estimate.HalfWidth()) {
 		line, err := stats.TheilSen(kept, worked)
 		if err != nil || !(line.Slope.Lo > -worksAlike) || spread(worked) > worksAlike*spread(kept) {
 			c.Lower(stats.Suspect, "a server that worked for it was kept from a CPU for %s in each run, and may work until some time, so that it does less then: %s tells", stats.Duration(typical, 3), c.remedy())
 		}
-	}
-}
-
-// mostShared is the largest share of runs in which servers may also have worked for others, while they are believed to
-// have worked for the program alone in the other runs.
-const mostShared = 0.05
-
-// judgeDevoted lowers the verdict if servers worked for the program alone in some runs, as far as was seen, but not in
-// others: they may have worked for others in all of them.
-func (c *conclusion) judgeDevoted() {
-	devoted, shared := 0, 0
-	for _, r := range c.used {
-		if r.traced.devoted {
-			devoted++
-		}
-		if r.traced.shared {
-			shared++
-		}
-	}
-	if worked := c.typical(func(r *Run) float64 { return r.traced.workedForNs }); devoted > 0 && float64(shared) > mostShared*float64(len(c.used)) && c.matters(worked) {
-		c.Lower(stats.Suspect, "other programs worked for it, and in %d of %d runs perhaps also for others, which may have delayed it by up to %s: %s tells", shared, len(c.used), stats.Duration(worked, 3), c.remedy())
 	}
 }
 

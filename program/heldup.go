@@ -22,8 +22,8 @@ type threadWait struct {
 // CPU that may work for the program, since it may have worked for others. The first thread may belong to another
 // program, since the program may wait for it. workedNs is the time for which threads of other programs that are known
 // to work for the program had CPUs. workersKept are the times at which a thread that may work for the program could
-// have run and had no CPU. all are the wake-ups in order of time. What devoted threads hold up, they hold up alone, too.
-func (w *wakeups) heldUp(e wakeupEvents, all []waking, devoted map[int32]bool, wallNs float64, cpus int) (ns, workedNs float64, workersKept []interval) {
+// have run and had no CPU. all are the wake-ups in order of time.
+func (w *wakeups) heldUp(e wakeupEvents, all []waking, wallNs float64, cpus int) (ns, workedNs float64, workersKept []interval) {
 	watching := e.watching()
 	known, possible := w.workers(all, watching, false), w.workers(all, watching, true)
 	var waits []interval
@@ -53,20 +53,17 @@ func (w *wakeups) heldUp(e wakeupEvents, all []waking, devoted map[int32]bool, w
 			if i+1 < len(turns) {
 				x.to = turns[i+1].atNs
 			}
+			others = append(others, x)
 			if known[t.thread] {
 				worked = append(worked, x)
 			}
-			if devoted[t.thread] {
-				continue
-			}
-			others = append(others, x)
 			if possible[t.thread] {
 				mayHaveWorked = append(mayHaveWorked, x)
 			}
 		}
 	}
 	whole := []interval{{0, wallNs}}
-	if len(w.turns) < cpus { // a CPU without any event: a thread may have had it all the time
+	if len(w.turns) < cpus { // a CPU without a switch: a thread may have had it all the time
 		others = append(others, whole...)
 	}
 	ns, workedNs = sumNs(overlap(overlap(union(waits), union(others)), whole)), sumNs(overlap(union(worked), whole))

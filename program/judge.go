@@ -33,7 +33,6 @@ func (c *conclusion) judge() {
 	c.judgeWaits()
 	c.judgeOutside()
 	c.judgeServers()
-	c.judgeDevoted()
 	c.judgeNeighbours()
 	c.judgeSharing()
 	if n := len(c.used); n < fewestChosen {

@@ -117,9 +117,8 @@ type schedule struct {
 	latency latency
 	// recordedNs is the time that recording tracepoints took from the program's threads.
 	recordedNs float64
-	// heldUpNs, workedForNs, devoted, shared and heldUpKnown are described in [trajectory].
+	// heldUpNs, workedForNs and heldUpKnown are described in [trajectory].
 	heldUpNs, workedForNs float64
-	devoted, shared       bool
 	// workersKept are the times at which threads of other programs that may work for the program were kept from a CPU.
 	workersKept []interval
 	heldUpKnown bool

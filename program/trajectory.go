@@ -70,10 +70,7 @@ type trajectory struct {
 	// heldUpNs is the most time for which others can have delayed the program, and workedForNs the time for
 	// which others that are known to work for it had CPUs. heldUpKnown says that tracepoints told both.
 	heldUpNs, workedForNs float64
-	// devoted says that threads of other programs worked for the program alone, and shared that some that woke its
-	// threads, or were woken by them, may also have worked for others.
-	devoted, shared bool
-	heldUpKnown     bool
+	heldUpKnown           bool
 	// recordedNs is the time that recording tracepoints took from the threads. Only a part of it delayed the end.
 	recordedNs float64
 }
@@ -141,7 +138,7 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 		r.Unwatched = errMissed
 		return trajectory{}, false
 	}
-	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs, heldUpNs: s.heldUpNs, workedForNs: s.workedForNs, devoted: s.devoted, shared: s.shared, heldUpKnown: s.heldUpKnown, timedCalls: s.timedCalls, timesPassed: s.timesPassed}
+	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs, heldUpNs: s.heldUpNs, workedForNs: s.workedForNs, heldUpKnown: s.heldUpKnown, timedCalls: s.timedCalls, timesPassed: s.timesPassed}
 	t.against(s, r, othersWakeNs)
 	t.startNs = s.leader.during(running, math.Inf(-1), 0)
 	passable := math.Max(passableNs, passableShare*t.wallNs)

@@ -95,9 +95,7 @@ func (s *schedule) addWakeups(e wakeupEvents, wallNs float64, cpus int) {
 		latencies = append(latencies, w.attach(l)...)
 	}
 	s.latency = usualLatency(latencies)
-	devoted, shared := w.devoted(e, all)
-	s.heldUpNs, s.workedForNs, s.workersKept = w.heldUp(e, all, devoted, wallNs, cpus)
-	s.devoted, s.shared = len(devoted) > 0, shared
+	s.heldUpNs, s.workedForNs, s.workersKept = w.heldUp(e, all, wallNs, cpus)
 	s.heldUpKnown = true
 }
 
@@ -136,8 +134,8 @@ func (w *wakeups) read(e wakeupEvents) (all []waking) {
 		case tracepoint.Switched:
 			turns := w.turns[x.CPU]
 			switch n := len(turns); {
-			case n == 0 && x.Thread != 0: // it had this CPU before the events begin
-				turns = append(turns, turn{e.at(e.events[0].AtNs), x.Thread})
+			case n == 0 && x.Thread != 0: // it had this CPU before the events begin, or got it from the idle thread
+				turns = append(turns, turn{w.leftIdle(x.Thread, int(x.CPU), e.at(e.events[0].AtNs), at), x.Thread})
 			case n == 0 || turns[n-1].thread == x.Thread:
 			case turns[n-1].thread == 0:
 				turns = append(turns, turn{w.leftIdle(x.Thread, int(x.CPU), turns[n-1].atNs, at), x.Thread})
