@@ -102,7 +102,7 @@ func (c *Comparison) unusable() bool {
 // allow for the rounding of printed times. Interruptions are not subtracted: they hit both alike, and an error
 // in the estimate for one benchmark would shift all pairs.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
-	then, now := blockAlike(a.timed, b.timed)
+	then, now := asOne(a.timed, b.timed)
 	bounded := func(t times, i int) stats.Bounded {
 		on := t.raw[basis][i]
 		return stats.Bounded{Lo: on.lo, Mid: (on.lo + on.hi) / 2, Hi: on.hi, Rounding: t.roundingNs, Disturbed: on.hi - on.lo}
@@ -128,14 +128,29 @@ func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 	return pairs, repetitions
 }
 
-// blockAlike returns the times of two benchmarks with one answer to whether they may block. If their own answers differ,
-// the repetitions of both tell: else chance in a few repetitions of one makes two equal revisions look different.
-func blockAlike(a, b times) (times, times) {
-	if a.kind.mayBlock == b.kind.mayBlock {
-		return a, b
+// asOne returns the times of two benchmarks with one answer to whether they may block, by the repetitions of both if their
+// own answers differ. If others delay both alike, all that is taken for the same in all repetitions of a benchmark is the
+// same in both: what chance makes of it in one of them would shift all pairs.
+func asOne(a, b times) (times, times) {
+	x, y := a.kind, b.kind
+	if x.mayBlock != y.mayBlock {
+		may := (blockingShare(x.idle)+blockingShare(y.idle))/2 > mayBlockShare
+		x.mayBlock, y.mayBlock = may, may
 	}
-	may := (blockingShare(a.kind.idle)+blockingShare(b.kind.idle))/2 > mayBlockShare
-	return a.blocking(may), b.blocking(may)
+	if delayedAlike(x, y) {
+		x, y = x.with(y), y.with(x)
+	}
+	return a.as(x), b.as(y)
+}
+
+// with returns the kind with what holds for all of its repetitions taken from both kinds.
+func (k kind) with(other kind) kind {
+	mean := func(a, b float64) float64 { return (a + b) / 2 }
+	k.runnable, k.waitPerTimed = mean(k.runnable, other.runnable), mean(k.waitPerTimed, other.waitPerTimed)
+	k.missing, k.missingMost = mean(k.missing, other.missing), mean(k.missingMost, other.missingMost)
+	k.untimed = mean(k.untimed, other.untimed)
+	k.escaped, k.undelayed, k.overlaps = k.escaped && other.escaped, k.undelayed && other.undelayed, k.overlaps || other.overlaps
+	return k
 }
 
 // alikeShare is the share by which two benchmarks may differ that are delayed alike.

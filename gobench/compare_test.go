@@ -99,9 +99,9 @@ func TestDelayedAlike(t *testing.T) {
 // threads, and wait as long, the ratio is known all the same; if one blocks, it is not.
 func TestDelaysThatBothShare(t *testing.T) {
 	result := func(factor float64, mayBlock bool) *Result {
-		r := &Result{timed: delayed(20, factor)}
-		r.timed.kind.mayBlock = mayBlock
-		return r
+		k := delayed(20, factor).kind
+		k.mayBlock = mayBlock
+		return &Result{timed: times{}.as(k)}
 	}
 	for _, blocks := range []bool{false, true} {
 		pairs, at := pairsOn(Bounds, result(1, blocks), result(1.05, blocks))
@@ -115,37 +115,39 @@ func TestDelaysThatBothShare(t *testing.T) {
 // By chance a few repetitions of one revision look as if it blocked. Those of both don't, so that the ratio is known; if
 // half of them do, it is not.
 func TestBlocksOfBothTell(t *testing.T) {
-	times := func(factor float64, blocking int) *Result {
-		reps := make([]Repetition, 20)
-		k := kind{alone: true, runnable: 1.03, waitPerTimed: 0.1, cpus: 2, idle: make([]float64, len(reps))}
-		for i := range reps {
-			ns := 1e6 * factor
-			reps[i].Few = Observation{N: 1, TimedNs: ns, WallNs: ns, CPUNs: 0.95 * ns, WaitNs: 0.04 * ns}
-			reps[i].Many = Observation{N: 11, TimedNs: 11 * ns, WallNs: 11 * ns, CPUNs: 11 * 0.95 * ns, WaitNs: 11 * 0.04 * ns}
-			reps[i].Traced = true
-			k.used, k.at = append(k.used, reps[i]), append(k.at, i)
-			if i >= len(reps)-blocking {
-				k.idle[i] = 0.05
-			}
-		}
-		k.mayBlock = mayBlock(k.idle)
-		return &Result{timed: timesOf(k, Bounds, disturbance{})}
-	}
 	for blocking, known := range map[int]bool{0: true, 7: true, 20: false} {
-		pairs, _ := pairsOn(Bounds, times(1, blocking), times(1.05, 0))
+		first, second := delayed(20, 1), delayed(20, 1.05)
+		for i := range blocking {
+			first.kind.idle[i] = 2 * aloneWithin
+		}
+		first.kind.mayBlock = blocking > 5
+		pairs, _ := pairsOn(Bounds, &Result{timed: first.as(first.kind)}, &Result{timed: second})
 		if ratio := pairs.Compare(0, 1).Ratio; ratio.HalfWidth() < 0.005 != known || !ratio.Covers(1.05) {
 			t.Errorf("%d of 20 repetitions seem to block: %v to %v", blocking, ratio.Lo, ratio.Hi)
 		}
 	}
 }
 
-// delayed returns the times of n repetitions, slower by a factor, that others delayed by up to a tenth.
-func delayed(n int, factor float64) (t times) {
-	t.kind = kind{alone: true, runnable: 1.03, waitPerTimed: 0.1}
-	t.raw = map[Basis][]bounds{}
-	for i := range n {
-		ns := 100 * factor * (1 + 1e-4*float64(i%5))
-		t.kind.at, t.raw[Bounds] = append(t.kind.at, i), append(t.raw[Bounds], bounds{0.9 * ns, ns})
+// What chance makes of a revision's kind, in both bounds at once, does not shift the ratio of two that are equal.
+func TestOneKindOfBoth(t *testing.T) {
+	first, second := delayed(20, 1), delayed(20, 1)
+	first.kind.runnable, first.kind.missingMost = 1.25, 0
+	second.kind.runnable, second.kind.missingMost = 1.1, 0.1
+	pairs, _ := pairsOn(Bounds, &Result{timed: first.as(first.kind)}, &Result{timed: second.as(second.kind)})
+	if ratio := pairs.Compare(0, 1).Ratio; ratio.HalfWidth() > 0.005 || !ratio.Covers(1) {
+		t.Errorf("%v to %v", ratio.Lo, ratio.Hi)
 	}
-	return t
+}
+
+// delayed returns the times of n repetitions, slower by a factor, that others delayed by up to a tenth.
+func delayed(n int, factor float64) times {
+	k := kind{runnable: 1 / 0.9, escaped: true, waitPerTimed: 0.1, cpus: 2, idle: make([]float64, n)}
+	for i := range n {
+		ns := 1e6 * factor * (1 + 1e-4*float64(i%5))
+		o := func(n float64) Observation {
+			return Observation{N: int(n), Procs: 2, TimedNs: n * ns, WallNs: n * ns, CPUNs: n * ns, WaitNs: 0.1 * n * ns}
+		}
+		k.used, k.at = append(k.used, Repetition{Few: o(1), Many: o(11), Traced: true}), append(k.at, i)
+	}
+	return times{}.as(k)
 }

@@ -117,12 +117,10 @@ func (k kind) rawBounds() map[Basis][]bounds {
 	return raw
 }
 
-// blocking returns the times with another answer to whether the benchmark may block.
-func (t times) blocking(may bool) times {
-	if t.kind.mayBlock != may {
-		t.kind.mayBlock = may
-		t.raw = t.kind.rawBounds()
-	}
+// as returns the times as they are for a benchmark of another kind.
+func (t times) as(k kind) times {
+	t.kind = k
+	t.raw = k.rawBounds()
 	return t
 }
 

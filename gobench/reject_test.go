@@ -118,15 +118,14 @@ func TestRejectionsAreSaid(t *testing.T) {
 
 // Pairs stay pairs where one of two is left out.
 func TestPairsOfWhatIsLeft(t *testing.T) {
-	known := func(times ...float64) map[Basis][]bounds {
-		var all []bounds
-		for _, ns := range times {
-			all = append(all, bounds{ns, ns})
+	known := func(at []int, ns ...float64) *Result {
+		k := kind{at: at, undelayed: true, alone: true}
+		for _, ns := range ns {
+			k.used = append(k.used, Repetition{Few: Observation{N: 1, TimedNs: ns}, Many: Observation{N: 11, TimedNs: 11 * ns}})
 		}
-		return map[Basis][]bounds{Timer: all}
+		return &Result{Summary: Summary{Basis: Timer}, timed: times{}.as(k)}
 	}
-	a := &Result{Summary: Summary{Basis: Timer}, timed: times{raw: known(10, 20, 40), kind: kind{at: []int{0, 1, 3}}}}
-	b := &Result{Summary: Summary{Basis: Timer}, timed: times{raw: known(20, 60, 80), kind: kind{at: []int{0, 2, 3}}}}
+	a, b := known([]int{0, 1, 3}, 10, 20, 40), known([]int{0, 2, 3}, 20, 60, 80)
 	if c := Compare(a, b, 0.01, 1); c.Ratio.N != 2 || math.Abs(c.Ratio.Value-2) > 1e-12 {
 		t.Errorf("%+v", c.Ratio)
 	}
