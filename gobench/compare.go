@@ -102,19 +102,20 @@ func (c *Comparison) unusable() bool {
 // allow for the rounding of printed times. Interruptions are not subtracted: they hit both alike, and an error
 // in the estimate for one benchmark would shift all pairs.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
-	then, now := asOne(a.timed, b.timed)
-	bounded := func(t times, i int) stats.Bounded {
-		on := t.raw[basis][i]
-		return stats.Bounded{Lo: on.lo, Mid: (on.lo + on.hi) / 2, Hi: on.hi, Rounding: t.roundingNs, Disturbed: on.hi - on.lo}
+	then, now, alike := asOne(a.timed.kind, b.timed.kind)
+	bounded := func(k kind, i int, roundingNs float64) stats.Bounded {
+		on := k.boundsOn(basis, k.used[i])
+		return stats.Bounded{Lo: on.lo, Mid: (on.lo + on.hi) / 2, Hi: on.hi, Rounding: roundingNs, Disturbed: on.hi - on.lo}
 	}
 	var first, second []stats.Bounded
 	var at []int
-	for i, repetition := range now.kind.at {
-		if j, paired := slices.BinarySearch(then.kind.at, repetition); paired {
-			first, second, at = append(first, bounded(then, j)), append(second, bounded(now, i)), append(at, repetition)
+	for i, repetition := range now.at {
+		if j, paired := slices.BinarySearch(then.at, repetition); paired {
+			first, second = append(first, bounded(then, j, a.timed.roundingNs)), append(second, bounded(now, i, b.timed.roundingNs))
+			at = append(at, repetition)
 		}
 	}
-	if delayedAlike(then.kind, now.kind) {
+	if alike {
 		for _, i := range pairs.AddAlike(first, second) {
 			repetitions = append(repetitions, at[i])
 		}
@@ -128,19 +129,18 @@ func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 	return pairs, repetitions
 }
 
-// asOne returns the times of two benchmarks with one answer to whether they may block, by the repetitions of both if their
-// own answers differ. If others delay both alike, all that is taken for the same in all repetitions of a benchmark is the
-// same in both: what chance makes of it in one of them would shift all pairs.
-func asOne(a, b times) (times, times) {
-	x, y := a.kind, b.kind
-	if x.mayBlock != y.mayBlock {
-		may := (blockingShare(x.idle)+blockingShare(y.idle))/2 > mayBlockShare
-		x.mayBlock, y.mayBlock = may, may
+// asOne returns the kinds of two benchmarks with one answer to whether they may block, by the repetitions of both if their
+// own answers differ. It also reports whether others delay both alike. Then all that is taken for the same in all
+// repetitions of a benchmark is the same in both: what chance makes of it in one of them would shift all pairs.
+func asOne(a, b kind) (kind, kind, bool) {
+	if a.mayBlock != b.mayBlock {
+		may := (blockingShare(a.idle)+blockingShare(b.idle))/2 > mayBlockShare
+		a.mayBlock, b.mayBlock = may, may
 	}
-	if delayedAlike(x, y) {
-		x, y = x.with(y), y.with(x)
+	if !delayedAlike(a, b) {
+		return a, b, false
 	}
-	return a.as(x), b.as(y)
+	return a.with(b), b.with(a), true
 }
 
 // with returns the kind with what holds for all of its repetitions taken from both kinds.

@@ -101,7 +101,7 @@ func TestDelaysThatBothShare(t *testing.T) {
 	result := func(factor float64, mayBlock bool) *Result {
 		k := delayed(20, factor).kind
 		k.mayBlock = mayBlock
-		return &Result{timed: times{}.as(k)}
+		return &Result{timed: times{kind: k}}
 	}
 	for _, blocks := range []bool{false, true} {
 		pairs, at := pairsOn(Bounds, result(1, blocks), result(1.05, blocks))
@@ -121,7 +121,7 @@ func TestBlocksOfBothTell(t *testing.T) {
 			first.kind.idle[i] = 2 * aloneWithin
 		}
 		first.kind.mayBlock = blocking > 5
-		pairs, _ := pairsOn(Bounds, &Result{timed: first.as(first.kind)}, &Result{timed: second})
+		pairs, _ := pairsOn(Bounds, &Result{timed: first}, &Result{timed: second})
 		if ratio := pairs.Compare(0, 1).Ratio; ratio.HalfWidth() < 0.005 != known || !ratio.Covers(1.05) {
 			t.Errorf("%d of 20 repetitions seem to block: %v to %v", blocking, ratio.Lo, ratio.Hi)
 		}
@@ -133,7 +133,7 @@ func TestOneKindOfBoth(t *testing.T) {
 	first, second := delayed(20, 1), delayed(20, 1)
 	first.kind.runnable, first.kind.missingMost = 1.25, 0
 	second.kind.runnable, second.kind.missingMost = 1.1, 0.1
-	pairs, _ := pairsOn(Bounds, &Result{timed: first.as(first.kind)}, &Result{timed: second.as(second.kind)})
+	pairs, _ := pairsOn(Bounds, &Result{timed: first}, &Result{timed: second})
 	if ratio := pairs.Compare(0, 1).Ratio; ratio.HalfWidth() > 0.005 || !ratio.Covers(1) {
 		t.Errorf("%v to %v", ratio.Lo, ratio.Hi)
 	}
@@ -149,5 +149,5 @@ func delayed(n int, factor float64) times {
 		}
 		k.used, k.at = append(k.used, Repetition{Few: o(1), Many: o(11), Traced: true}), append(k.at, i)
 	}
-	return times{}.as(k)
+	return times{kind: k}
 }

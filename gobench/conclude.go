@@ -77,7 +77,6 @@ type conclusion struct {
 type times struct {
 	kind       kind
 	on         map[Basis][]bounds // of each used repetition, by basis
-	raw        map[Basis][]bounds // the same including interruptions; pairs of repetitions are compared by these
 	roundingNs float64            // the error of all times from the rounding of printed figures
 	estimate   stats.Estimate
 }
@@ -86,15 +85,17 @@ type times struct {
 // corrected for its own interruptions. The value is the median with usual corrections. It lies between the
 // medians with the largest and with the smallest corrections.
 func timesOf(k kind, basis Basis, d disturbance) times {
-	t := times{kind: k, on: map[Basis][]bounds{}, raw: k.rawBounds()}
-	for basis, all := range t.raw {
-		for i, b := range all {
-			t.on[basis] = append(t.on[basis], bounds{b.lo - d.usualNs(b.lo, k.used[i]), b.hi - d.usualNs(b.hi, k.used[i])})
+	t := times{kind: k, on: map[Basis][]bounds{}}
+	for _, basis := range []Basis{Timer, CPUTime, Bounds} {
+		for _, rep := range k.used {
+			b := k.boundsOn(basis, rep)
+			t.on[basis] = append(t.on[basis], bounds{b.lo - d.usualNs(b.lo, rep), b.hi - d.usualNs(b.hi, rep)})
 		}
 	}
 	var least, most []float64
-	for i, b := range t.raw[basis] {
-		least, most = append(least, b.lo-d.mostNs(b.lo, k.used[i])), append(most, b.hi-d.leastNs(b.hi, k.used[i]))
+	for _, rep := range k.used {
+		b := k.boundsOn(basis, rep)
+		least, most = append(least, b.lo-d.mostNs(b.lo, rep)), append(most, b.hi-d.leastNs(b.hi, rep))
 	}
 	if basis != CPUTime {
 		t.roundingNs = k.typical(Repetition.roundingNs)
@@ -103,24 +104,6 @@ func timesOf(k kind, basis Basis, d disturbance) times {
 		Value: stats.Median(t.middles(basis)), Lo: stats.MedianOrRange(least, "").Lo - t.roundingNs, Hi: stats.MedianOrRange(most, "").Hi + t.roundingNs,
 		Unit: "ns", Statistic: "median", N: len(k.used),
 	})
-	return t
-}
-
-// rawBounds returns the bounds of each used repetition, by basis.
-func (k kind) rawBounds() map[Basis][]bounds {
-	raw := map[Basis][]bounds{}
-	for _, basis := range []Basis{Timer, CPUTime, Bounds} {
-		for _, rep := range k.used {
-			raw[basis] = append(raw[basis], k.boundsOn(basis, rep))
-		}
-	}
-	return raw
-}
-
-// as returns the times as they are for a benchmark of another kind.
-func (t times) as(k kind) times {
-	t.kind = k
-	t.raw = k.rawBounds()
 	return t
 }
 

@@ -116,8 +116,8 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	}
 	k.undelayed = k.waitPerTimed <= calmShare && runsDelayShare(s.Repetitions, out) <= calmRunShare
 	k.blocks = !(e.Lo <= aloneWithin && e.Value <= 2*aloneWithin)
-	k.idle = slices.Sorted(slices.Values(missing))
-	k.mayBlock = mayBlock(k.idle)
+	slices.Sort(missing)
+	k.idle, k.mayBlock = missing, !(stats.Quantile(missing, 1-mayBlockShare) <= aloneWithin)
 	k.alone = !k.blocks && e.Hi >= -aloneWithin && e.Value >= -2*aloneWithin
 	k.untimed = untimedOf(k.used)
 	if k.apart = !slices.ContainsFunc(k.used, func(rep Repetition) bool { return rep.Few.Apart == nil || rep.Many.Apart == nil }); k.apart {
@@ -129,9 +129,6 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	k.clockTells = !k.undelayed && k.clockBeats(k.basis())
 	return k
 }
-
-// mayBlock reports whether a benchmark may block. idle are the shares of time without a runnable thread, in order.
-func mayBlock(idle []float64) bool { return !(stats.Quantile(idle, 1-mayBlockShare) <= aloneWithin) }
 
 // blockingShare returns the share of the repetitions that look as if the benchmark blocked.
 func blockingShare(idle []float64) float64 {

@@ -123,7 +123,7 @@ func TestPairsOfWhatIsLeft(t *testing.T) {
 		for _, ns := range ns {
 			k.used = append(k.used, Repetition{Few: Observation{N: 1, TimedNs: ns}, Many: Observation{N: 11, TimedNs: 11 * ns}})
 		}
-		return &Result{Summary: Summary{Basis: Timer}, timed: times{}.as(k)}
+		return &Result{Summary: Summary{Basis: Timer}, timed: times{kind: k}}
 	}
 	a, b := known([]int{0, 1, 3}, 10, 20, 40), known([]int{0, 2, 3}, 20, 60, 80)
 	if c := Compare(a, b, 0.01, 1); c.Ratio.N != 2 || math.Abs(c.Ratio.Value-2) > 1e-12 {

@@ -60,6 +60,7 @@ const mattersAtServer = 0.01
 // judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
 // they did as much work however long that was: one that works until some time takes as long alone.
 func (c *conclusion) judgeServers() {
+	// While nobody else had a CPU, the program and its servers only waited for one another, as they do alone.
 	kept := c.each(func(r *Run) float64 { return math.Min(r.traced.serversKeptNs, r.othersAtMostNs()) })
 	worked := c.each(func(r *Run) float64 { return r.traced.workedForNs })
 	if typical := stats.Median(kept); typical > math.Max(mattersAtServer*c.Estimate.Value, c.Estimate.HalfWidth()) {

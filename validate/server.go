@@ -40,7 +40,6 @@ func askServer(name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
 	for range turns {
 		var rounds [8]byte
 		_, err := conn.Write(rounds[:])
@@ -51,5 +50,5 @@ func askServer(name string) error {
 			return errors.Join(err, conn.Close())
 		}
 	}
-	return nil
+	return conn.Close()
 }
