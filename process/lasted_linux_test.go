@@ -3,7 +3,6 @@ package process
 import (
 	"slices"
 	"testing"
-	"time"
 )
 
 // What the kernel noted is not all of a program that went on for much longer; one whose end was
@@ -165,17 +164,6 @@ func TestUntilEnd(t *testing.T) {
 		}
 		if got := endOf(1, r.Events); got != c.ended || kept != c.moved {
 			t.Errorf("%s: it ended after %d ns, having waited %d", name, got, kept)
-		}
-	}
-}
-
-// A program of 0.1 ms was said to take -0.9 ms: its tracer had waited for a CPU since before it started.
-func TestTracerThatWaitedBeforeTheStart(t *testing.T) {
-	started := time.Now()
-	follows := tracer{started: started}
-	for late, want := range map[int64]int64{0: 100_000, 40_000: 60_000, 1_000_000: 1} {
-		if got := follows.wallNs(started.Add(100*time.Microsecond), late); got != want {
-			t.Errorf("late by %d ns: %d ns, want %d", late, got, want)
 		}
 	}
 }

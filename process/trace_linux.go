@@ -83,11 +83,12 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 	}
 	t.looks.begin(t.leader)
 	t.run.Stops += t.looks.stopAtCounter(t.leader)
-	t.late()
 	t.opens.follow(t.leader, t.leader)
 	limited := t.watchGroups()
 	defer func() { r.OtherLimit = limited() || r.OtherLimit }()
-	t.started = time.Now()
+	for t.started = time.Now(); t.late() > 0; { // a wait before the start delays nothing that is noticed later
+		t.started = time.Now()
+	}
 	t.goOn(t.leader, 0)
 	for {
 		var usage unix.Rusage
@@ -110,7 +111,9 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 			t.late()
 			continue
 		}
-		woken, late := time.Now(), t.late()
+		woken := time.Now()
+		late := t.late()
+		looked := time.Now()
 		switch {
 		case status.Stopped():
 			t.run.Stops++
@@ -118,14 +121,14 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 				t.exits(id)
 			}
 			if id == t.last && event(status) == unix.PTRACE_EVENT_EXIT {
-				t.run.WallNs = t.wallNs(woken, late)
+				t.run.WallNs = wallNs(woken.Sub(t.started), looked.Sub(woken), late)
 			}
 			t.run.StoppedNs += late
 			t.stopped(id, status)
 			t.run.StoppedNs += time.Since(woken).Nanoseconds()
 		case id == t.leader:
 			if t.run.WallNs == 0 { // its stop at the exit was cut short
-				t.run.WallNs = t.wallNs(woken, late)
+				t.run.WallNs = wallNs(woken.Sub(t.started), looked.Sub(woken), late)
 			}
 			t.run.ended(status, &usage)
 			return t.run, nil
@@ -351,8 +354,8 @@ func (t *tracer) late() int64 {
 	return waited
 }
 
-// wallNs returns the time from the program's start until the tracer noticed something, less the time by which it was
-// late. The kernel may count a wait of the tracer that began before the start.
-func (t *tracer) wallNs(noticed time.Time, late int64) int64 {
-	return max(1, noticed.Sub(t.started).Nanoseconds()-late)
+// wallNs returns the time from the program's start until the tracer noticed something, less the time late by which it
+// was late. That was asked for afterwards, which took the time asking: a wait in it delayed nothing.
+func wallNs(noticed, asking time.Duration, late int64) int64 {
+	return max(1, noticed.Nanoseconds()-max(0, late-asking.Nanoseconds()))
 }
