@@ -4,6 +4,7 @@
 //
 //	cd bench && go build -o /tmp/wakeups ./wakeups && sudo /tmp/wakeups
 //	sudo /tmp/wakeups -subject pool,client -load 4 -repetitions 5
+//	sudo /tmp/wakeups -nice -20
 //
 // It needs Linux, root and a C compiler.
 package main
@@ -22,7 +23,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"chronoscope/bench/internal/command"
 	"chronoscope/internal/load"
@@ -68,6 +72,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	loads := flags.String("load", "1,4,bursty", "threads that want each CPU, the program's among them, or bursty neighbours")
 	repetitions := flags.Int("repetitions", 1, "measurements of each")
 	rights := flags.String("rights", "without,with", "measure without tracepoints, with them, or both")
+	nice := flags.Int("nice", 0, "the niceness of the programs and of the client's server, from -20 to 19; the competitors' stays")
 	limit := flags.Duration("max-time", 4*time.Second, "how long the runs of a measurement may take")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -77,7 +82,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	for i, name := range rightsNames {
 		e.rights[i] = slices.Contains(strings.Split(*rights, ","), name)
 	}
-	setting, release, err := program.Here(ctx, program.Setting{})
+	setting, release, err := program.Here(ctx, program.Setting{Nice: *nice})
 	if err != nil {
 		return err
 	}
@@ -91,10 +96,16 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	serve := exec.CommandContext(ctx, e.program, "server", e.rounds(1), e.socket)
+	serve.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a session of its own, as the programs have with a niceness
 	if err := serve.Start(); err != nil {
 		return err
 	}
 	defer serve.Process.Kill()
+	if err := unix.Setpriority(unix.PRIO_PROCESS, serve.Process.Pid, *nice); err != nil {
+		return fmt.Errorf("a niceness of %d for the server: setpriority: %w: run as root", *nice, err)
+	}
+	// Some kernels have no groups of sessions.
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", serve.Process.Pid), []byte(strconv.Itoa(*nice)), 0)
 	rows := map[string]*row{}
 	for range *repetitions {
 		for _, competitors := range strings.Split(*loads, ",") {
@@ -211,6 +222,9 @@ func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.
 	}
 	time.Sleep(settle)
 	c.Untraced, c.Events = true, true
+	if e.setting.Nice != 0 {
+		c.Nice, c.OwnSession = e.setting.Nice, true
+	}
 	r, err := e.launcher.Run(ctx, c)
 	if err == nil {
 		to.wallsNs = append(to.wallsNs, float64(r.WallNs))
