@@ -31,7 +31,7 @@ func (m *measurement) openCommands() []bool {
 			all = append(all, CompareMetric(a, b, i, 2*m.plan.Precision, m.plan.Seed))
 		}
 		for i := range all {
-			if !all[i].settled(gated.Gate, len(gated.Pairs), m.plan.Precision) {
+			if !all[i].settled(gated.Gate, len(gated.Pairs)) {
 				open[pair[0]], open[pair[1]] = true, true
 			}
 		}
@@ -40,8 +40,8 @@ func (m *measurement) openCommands() []bool {
 }
 
 // settled reports whether the comparison needs no more runs: by its last look it is known on which side of the limit
-// the ratio is, or the interval is as narrow as asked. A metric that the runs lack needs no more runs either.
-func (c *Comparison) settled(gate stats.Gate, times int, precision float64) bool {
+// the ratio is. A metric that the runs lack needs no more runs either.
+func (c *Comparison) settled(gate stats.Gate, times int) bool {
 	limit, looks := gate.LimitOf(c.Metric), gate.LooksFor(times)
 	if math.IsNaN(limit) || c.Metric != "" && c.pairs.Len() < fewestChosen {
 		return true
@@ -51,8 +51,7 @@ func (c *Comparison) settled(gate stats.Gate, times int, precision float64) bool
 	if then.undecidable() {
 		return false
 	}
-	lo, hi := then.widened(then.pairs.Bounds(looks, (1-stats.Confidence)/2))
-	return then.beyond(looks, limit) <= gate.Chance(times) || hi <= 1+limit || hi-lo <= 2*precision
+	return then.beyond(looks, limit) <= gate.Chance(times) || then.within(looks, limit)
 }
 
 // Judge judges the comparisons of a suite together by the limits of a gate ([stats.Gate.Sides]).
