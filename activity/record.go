@@ -124,9 +124,10 @@ type recorder struct {
 	start, last int64 // readings
 	looked      machine.ThreadUse
 	lookedAt    int64
-	pending     int  // index of the first gap whose look was interrupted, -1 for none
-	turn        turn // the latest turn
-	opened      turn // the turn with which the trace begins
+	lookTook    int64 // ticks from last to the end of the look since, 0 if there was none
+	pending     int   // index of the first gap whose look was interrupted, -1 for none
+	turn        turn  // the latest turn
+	opened      turn  // the turn with which the trace begins
 }
 
 // turn is a moment at which the trace may begin, with what the kernel had counted by then.
@@ -265,8 +266,14 @@ func (r *recorder) run(ctx context.Context) {
 			r.keep(r.anchor())
 		}
 		between := n > 0 && r.batch[n-1].Before == r.last
-		r.last = now
-		if n > 0 && kept == n && r.batch[n-1].Ticks() > w.Long {
+		worth := w.Long
+		if between {
+			// The look before is in this gap. Where looks take longer than joinNs, each would
+			// otherwise be worth another look, without end.
+			worth += r.lookTook
+		}
+		r.last, r.lookTook = now, 0
+		if n > 0 && kept == n && r.batch[n-1].Ticks() > worth {
 			r.join(len(t.Gaps)-1, between)
 		}
 		if r.options.Until > 0 && t.Ns(r.last-r.turn.at) > turnNs && t.LateNs == 0 {
@@ -405,7 +412,8 @@ func (r *recorder) join(gap int, between bool) {
 	if err != nil {
 		return
 	}
-	if took := r.clock.Read() - r.last; took > t.Gaps[gap].Ticks || t.Ns(took) > longLookNs {
+	took := r.clock.Read() - r.last
+	if took > t.Gaps[gap].Ticks || t.Ns(took) > longLookNs {
 		// The thread lost its CPU during the look, which the next gap shows: one join will account
 		// for both gaps.
 		if r.pending < 0 {
@@ -421,7 +429,7 @@ func (r *recorder) join(gap int, between bool) {
 		j.Throttled = r.group.Throttled()
 	}
 	t.Joins = append(t.Joins, j)
-	r.looked, r.lookedAt = use, r.last
+	r.looked, r.lookedAt, r.lookTook = use, r.last, took
 }
 
 // continued sets Continued in the joins ([Join]) during which a signal had stopped the process. times is how often a

@@ -3,10 +3,13 @@ package activity
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"chronoscope/clock"
+	"chronoscope/env"
+	"chronoscope/machine"
 )
 
 // finest opens the finest clock there is. If the length of its tick is only known by calibration, a
@@ -74,6 +77,50 @@ func TestRecordEndsEarly(t *testing.T) {
 	trace, err := Record(t.Context(), finest(t), 0.5, Options{Duration: LongestDuration, MostGaps: 3, CPU: -1, Root: os.DirFS("/")})
 	if err != nil || len(trace.Gaps) != 3 {
 		t.Errorf("%d gaps, %v; want 3", len(trace.Gaps), err)
+	}
+}
+
+// A look at the kernel's counters may take longer than a gap that is worth a look (joinNs), as on machines
+// whose system calls are slow. An earlier version then looked at the gap that each look had made, without
+// end. Here ticks are said to be so long that a look takes twice joinNs.
+func TestSlowLooksAreNotLookedAt(t *testing.T) {
+	c := finest(t)
+	release, err := env.Hold()
+	if err != nil {
+		t.Fatal(err)
+	}
+	thread, err := machine.OpenThread()
+	if err != nil {
+		release()
+		t.Skip(err)
+	}
+	var took []int64
+	for range 101 {
+		before := c.Read()
+		if _, err := thread.Look(); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, c.Read()-before)
+	}
+	thread.Close()
+	release()
+	slices.Sort(took)
+	tickNs := 2 * joinNs / float64(took[50])
+	trace, err := Record(t.Context(), c, tickNs, Options{Duration: 200 * time.Millisecond, CPU: -1, Root: os.DirFS("/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, longest := 0, 0
+	for i, j := range trace.Joins {
+		if i > 0 && j.Between && j.From == trace.Joins[i-1].Gap+1 && trace.Ns(trace.Gaps[j.From].Ticks) < 2*longLookNs {
+			row++
+		} else {
+			row = 0
+		}
+		longest = max(longest, row)
+	}
+	if longest > 10 {
+		t.Errorf("%d looks in a row at gaps that looks had made, of %d", longest, len(trace.Joins))
 	}
 }
 
