@@ -222,8 +222,16 @@ func (r readings) extend(f, width float64) *lattice {
 			}
 		}
 	}
+	if best != nil && best.extent == total && best.blur <= math.Min(roundings+slack, sharpShare*best.quantum) {
+		best.blur = 0 // a clock that strays would stray further over all readings
+	}
 	return best
 }
+
+// roundings is how often readings may have been rounded to whole units. Those of kvm-clock are
+// rounded twice: the hypervisor gives a scale that yields whole nanoseconds, which the kernel scales
+// once more.
+const roundings = 2
 
 // mostKeep is the least share of the readings, in blocks that each have their own phase, that must
 // lie on a lattice for it to count. If a clock changes its quantum, fewer do.

@@ -54,6 +54,15 @@ func strays(share float64) changing {
 	}
 }
 
+// roundedTwice returns a clock that shows q in place of 10 units and rounds twice: as kvm-clock and the
+// kernel do, it rounds to whole units, scales these by nearly 1, and rounds again.
+func roundedTwice(q float64) changing {
+	return func(rng *rand.Rand, _ float64) func(float64) float64 {
+		phase, scale := rng.Float64(), 1+1e-4*rng.Float64()
+		return func(t float64) float64 { return math.Floor(scale * math.Floor(onLattice(t, q)+phase)) }
+	}
+}
+
 // If a clock changes while it is watched, the result is either its spacing during most of the time,
 // or suspect. It is never a trusted spacing that the clock did not have, such as a fraction that
 // happens to fit the readings before and after the change.
@@ -65,24 +74,26 @@ func TestLatticeThatChanges(t *testing.T) {
 		clock changing
 		want  []float64 // the spacings with which it may be trusted
 		never bool      // it must not be trusted
+		must  bool      // it must be trusted
 	}{
-		"steady":                     {slips(0, 1e12), []float64{10}, false},
-		"13 from the middle on":      {becomes(13, 0.5), nil, true},
-		"10.3 from the middle on":    {becomes(10.3, 0.5), nil, true},
-		"14.7 from the middle on":    {becomes(14.7, 0.5), nil, true},
-		"13 in the end":              {becomes(13, 0.95), []float64{10}, false},
-		"14.7 for the most part":     {becomes(14.7, 0.1), []float64{14.7}, false},
-		"none in the end":            {becomes(1, 0.95), []float64{10}, false},
-		"none from the middle on":    {becomes(1, 0.5), []float64{10}, false},
-		"slips by a unit, often":     {slips(1, 3e4), []float64{10}, false},
-		"slips anywhere, at times":   {slips(10, 1e5), []float64{10}, false},
-		"slips anywhere, often":      {slips(10, 1e4), []float64{10}, false},
-		"one in fifty on no lattice": {strays(0.02), []float64{10}, false},
-		"one in ten on no lattice":   {strays(0.1), nil, true},
-		"one in three on no lattice": {strays(0.3), nil, true},
+		"steady":                     {slips(0, 1e12), []float64{10}, false, true},
+		"13 from the middle on":      {becomes(13, 0.5), nil, true, false},
+		"10.3 from the middle on":    {becomes(10.3, 0.5), nil, true, false},
+		"14.7 from the middle on":    {becomes(14.7, 0.5), nil, true, false},
+		"13 in the end":              {becomes(13, 0.95), []float64{10}, false, false},
+		"14.7 for the most part":     {becomes(14.7, 0.1), []float64{14.7}, false, false},
+		"none in the end":            {becomes(1, 0.95), []float64{10}, false, false},
+		"none from the middle on":    {becomes(1, 0.5), []float64{10}, false, false},
+		"slips by a unit, often":     {slips(1, 3e4), []float64{10}, false, false},
+		"slips anywhere, at times":   {slips(10, 1e5), []float64{10}, false, false},
+		"slips anywhere, often":      {slips(10, 1e4), []float64{10}, false, false},
+		"one in fifty on no lattice": {strays(0.02), []float64{10}, false, false},
+		"rounded twice":              {roundedTwice(10.019), []float64{10.0195}, false, true},
+		"one in ten on no lattice":   {strays(0.1), nil, true, false},
+		"one in three on no lattice": {strays(0.3), nil, true, false},
 		"rate changes by 10 % a second": {func(*rand.Rand, float64) func(float64) float64 {
 			return func(t float64) float64 { return onLattice(t, 10) * (1 + 0.1*t/2e9) }
-		}, []float64{10}, false},
+		}, []float64{10}, false, false},
 	} {
 		for seed := range uint64(4) {
 			a := watchChanging(c.clock, seed)
@@ -90,7 +101,7 @@ func TestLatticeThatChanges(t *testing.T) {
 			switch {
 			case a.Verdict == stats.Trusted && (c.never || !fits):
 				t.Errorf("%s, seed %d: trusted with %.5g", name, seed, a.Units.Value)
-			case name == "steady" && a.Verdict != stats.Trusted:
+			case c.must && a.Verdict != stats.Trusted:
 				t.Errorf("%s, seed %d: %s %v", name, seed, a.Verdict, a.Reasons)
 			}
 		}
