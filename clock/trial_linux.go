@@ -119,6 +119,18 @@ func runTrial(i instruction, disable bool) (unix.WaitStatus, error) {
 	}
 }
 
+// CounterCanBeDisabled reports whether a process that disables the processor's counter for itself
+// (PR_SET_TSC, prctl(2)) is stopped when it reads the counter. Some hypervisors let it read on, though
+// the kernel accepts the setting. A child tries it, once.
+var CounterCanBeDisabled = sync.OnceValue(func() bool {
+	counter := instructionRDTSC
+	if runtime.GOARCH == "arm64" {
+		counter = instructionCNTVCT
+	}
+	status, err := runTrial(counter, true)
+	return err == nil && status.Signaled() && status.Signal() == unix.SIGSEGV
+})
+
 // forkTrial makes the child. It blocks all signals meanwhile, so that no Go signal handler runs
 // in the child. The child sends no signal at its end, so that the host program gets no SIGCHLD,
 // and a wait for any child does not find it. User-mode emulators refuse to make such a child; for

@@ -12,14 +12,14 @@ import (
 
 // stopAtCounter makes the instructions that read the time-stamp counter end in SIGSEGV (PR_SET_TSC, prctl(2)),
 // in a program whose only thread is stopped at its first instruction, and in all that the program starts:
-// threads and children inherit the setting, and it survives an exec. If it is refused, looks at the counter are
-// not seen. stops is how often the program was stopped meanwhile.
+// threads and children inherit the setting, and it survives an exec. If it is refused or has no effect, looks at
+// the counter are not seen. stops is how often the program was stopped meanwhile.
 //
 // clockCode reads no counter. The vDSO's own functions do, and read it again if the kernel's time has moved on
 // meanwhile. Beside competitors a stop takes longer than the kernel's time needs to move on, so such a look
 // would hardly ever end.
 func (l *looks) stopAtCounter(thread int) (stops int) {
-	if l == nil || l.why != nil {
+	if l == nil || l.why != nil || !clock.CounterCanBeDisabled() {
 		return 0
 	}
 	in, err := enterThread(thread)

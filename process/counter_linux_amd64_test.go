@@ -67,9 +67,18 @@ func writeProgram(t *testing.T, parts ...any) (path string) {
 	return path
 }
 
+// needsStops skips a test if reads of the counter stop no program on this machine.
+func needsStops(t *testing.T) {
+	t.Helper()
+	if !clock.CounterCanBeDisabled() {
+		t.Skip("this machine can't disable the counter")
+	}
+}
+
 // A program that reads the time-stamp counter by an instruction showed no look: one that waits by
 // that, and does less where it is late, was trusted.
 func TestCounterReads(t *testing.T) {
+	needsStops(t)
 	for name, read := range map[string][]byte{"rdtsc": rdtsc, "rdtscp": rdtscp} {
 		r := mustNoteClocks(t, counterProgram(t, read, 100, 100_000, nil))
 		if r.Failure() != nil || r.Unclocked != nil || r.ClockReads != 100 || r.ClockWorkNs == 0 || r.Signals != 0 {
@@ -91,6 +100,7 @@ func TestCounterReads(t *testing.T) {
 // A program that works for 40 ms by the counter did a quarter of that beside load when it was traced, too:
 // the counter showed what it waited, and its CPU time was taken for what it uses alone.
 func TestWaitsAreHiddenFromTheCounter(t *testing.T) {
+	needsStops(t)
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
@@ -143,6 +153,7 @@ func TestLinkersReadCounter(t *testing.T) {
 
 // Each thread stops at most once more when there were too many looks.
 func TestThreadsReadCounter(t *testing.T) {
+	needsStops(t)
 	for range 5 {
 		r := mustNoteClocks(t, program("threads read the counter"))
 		if r.Failure() != nil || r.Unclocked != errManyLooks || r.ClockReads > mostLooks(r) {

@@ -31,12 +31,12 @@ func TestClockReads(t *testing.T) {
 		leastReads, mostly int
 	}{
 		{"looks before its work and after it", program("looks at the clock"), 0, 1e9, 2, 1 << 20},
-		{"looks amid its work", program("looks at the clock", "and works on"), 9e6, 30e6, 2, 1 << 20},
+		{"looks amid its work", program("looks at the clock", "and works on"), 9e6, 1e9, 2, 1 << 20},
 		{"computes", shell("i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"), 0, 0, 0, 0},
 		{"looks in another process", shell("date; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"), 0, 1e6, 1, 9},
 	} {
 		r := mustNoteClocks(t, c.command)
-		if r.Unclocked != nil || r.ClockReads < c.leastReads || r.ClockReads > c.mostly || r.ClockWorkNs < c.leastNs || r.ClockWorkNs > c.mostNs || r.Failure() != nil {
+		if r.Unclocked != nil || r.ClockReads < c.leastReads || r.ClockReads > c.mostly || r.ClockWorkNs < c.leastNs || r.ClockWorkNs > min(c.mostNs, r.CPUNs()) || r.Failure() != nil {
 			t.Errorf("%s: %d looks, %d ns of work between them: %+v", c.name, r.ClockReads, r.ClockWorkNs, r)
 		}
 	}
