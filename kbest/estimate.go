@@ -109,6 +109,11 @@ func calm(accepted []*Sample, k int) []*Sample {
 
 func (v inference) typicalRunNs() float64 { return v.runNs[len(v.runNs)*3/10] }
 
+// undisturbedNs returns about how long a sample would have run without losses.
+func (v inference) undisturbedNs() float64 {
+	return math.Min(v.runNs[0], v.typicalRunNs()/(1+v.model.looks.share()))
+}
+
 // estimate returns the time of one call, in nanoseconds.
 func (v inference) estimate() stats.Estimate {
 	observed, excess := v.observedNs(), v.drawn.excess
@@ -116,7 +121,7 @@ func (v inference) estimate() stats.Estimate {
 	e.Value = observed - stats.Quantile(excess, 0.5)
 	e.Lo, e.Hi = observed-stats.Quantile(excess, 0.99), observed-stats.Quantile(excess, 0.01)
 	strange := v.strangeNs(v.drawn.spread)
-	e.Lo, e.Hi = e.Lo-strange, e.Hi+strange
+	e.Lo, e.Hi = e.Lo-strange-v.alikeNs(), e.Hi+strange
 	if bound := v.boundNs(); bound < e.Value {
 		// The work varies by more than the model does: then the K-th least says more than the statistic.
 		kth := v.kthNs()
@@ -149,8 +154,9 @@ func (v inference) mean(of func(int) float64) float64 {
 // draws are the values that the model gives in many scenarios, each sorted, in nanoseconds.
 type draws struct {
 	// excess has the differences of the statistic from the undisturbed time of a sample, least those of the
-	// K-th least sample, and spread the distances between the first and the last rank of the statistic.
-	excess, least, spread []float64
+	// K-th least sample, and spread the distances between the first and the last rank of the statistic. above has
+	// the distances of the sample at nearby from the statistic.
+	excess, least, spread, above []float64
 }
 
 // width returns the width of the middle 98 % of the excess.
@@ -167,20 +173,22 @@ func (v inference) draws(other inference) (own, others draws) {
 		v.model.draw(v.rng, &w)
 		excess, spread := v.excessOf(&w, drawn)
 		least := v.overhead.clockNs + drawn[min(v.k, len(drawn))-1]
-		own.add(excess, spread, least)
-		others.add(excess-v.mean(of)+other.mean(of), drawn[other.to-1]-drawn[other.from], least)
+		near := drawn[nearby(len(drawn))]
+		own.add(excess, spread, least, near-v.mean(of))
+		others.add(excess-v.mean(of)+other.mean(of), drawn[other.to-1]-drawn[other.from], least, near-other.mean(of))
 	}
 	own.sort()
 	others.sort()
 	return own, others
 }
 
-func (d *draws) add(excess, spread, least float64) {
-	d.excess, d.spread, d.least = append(d.excess, excess), append(d.spread, spread), append(d.least, least)
+func (d *draws) add(excess, spread, least, above float64) {
+	d.excess, d.spread = append(d.excess, excess), append(d.spread, spread)
+	d.least, d.above = append(d.least, least), append(d.above, above)
 }
 
 func (d *draws) sort() {
-	for _, values := range [][]float64{d.excess, d.spread, d.least} {
+	for _, values := range [][]float64{d.excess, d.spread, d.least, d.above} {
 		slices.Sort(values)
 	}
 }
@@ -188,7 +196,7 @@ func (d *draws) sort() {
 // excessOf draws the excess and the spread of the statistic in a scenario. drawn is a buffer with one place for
 // each used sample.
 func (v inference) excessOf(w *scenario, drawn []float64) (excess, spread float64) {
-	run := v.typicalRunNs()
+	run := v.undisturbedNs()
 	place := v.rng.Float64()
 	left, off := v.scaling.left*v.rng.Float64(), v.scaling.standardError*v.rng.NormFloat64()
 	for i, x := range v.used {
@@ -233,6 +241,18 @@ func (v inference) strangeNs(spread []float64) float64 {
 	}
 	return 1.5 * unexplained / math.Sqrt(float64(v.to-v.from))
 }
+
+// alikeNs returns the uncertainty from samples that are more alike than the model lets expect: if it lets the K least
+// escape what the next ones lost, and these are as long as the least, none may have escaped.
+func (v inference) alikeNs() float64 {
+	if v.statistic != MinK || nearby(len(v.used)) < v.to {
+		return 0
+	}
+	return math.Max(0, stats.Quantile(v.drawn.above, 0.1)-(v.runNs[nearby(len(v.used))]-v.observedNs()))
+}
+
+// nearby returns the rank of the sample with which the K least of n are compared.
+func nearby(n int) int { return n / 10 }
 
 // kthNs returns the K-th least sample.
 func (v inference) kthNs() float64 { return v.runNs[min(v.k, len(v.runNs))-1] }

@@ -203,7 +203,7 @@ func TestRejectedSamples(t *testing.T) {
 // profile, and is taken off on average.
 func TestSteal(t *testing.T) {
 	for _, known := range []bool{true, false} {
-		s := newSimulated(11, clocktest.Sharing{LookNs: 1000, StealKnown: known,
+		s := newSimulated(12, clocktest.Sharing{LookNs: 1000, StealKnown: known,
 			Stolen: clocktest.Arrivals{PerSecond: 200, Length: clocktest.Above(0.8e6, 0.2e6, 0.3)}}, 1, 10)
 		r := measureOne(t, s, s.work(50e6))
 		if !r.Estimate.Covers(50e6) || r.Wall.Value < 53e6 {

@@ -1,10 +1,12 @@
 package kbest
 
 import (
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -16,7 +18,14 @@ type look struct {
 	// atNs has the moments of the losses, in order, counted in ranNs. lostNs has the sum of the losses up to
 	// and including each of these.
 	atNs, lostNs []float64
+	// breaksNs has the moments at which others had the CPU, counted in ranNs: time is missing there.
+	breaksNs []float64
+	room     room
 }
+
+// room is how much of a look, in nanoseconds, are moments at which a run of runNs may begin that meets no break.
+// places is in how many different places such runs are: one in each part between breaks, and more in long ones.
+type room struct{ runNs, ns, places float64 }
 
 // add appends a running time, and what was lost at its end.
 func (l *look) add(ranNs, lostNs float64) {
@@ -44,6 +53,49 @@ func (l *look) between(from, to float64) float64 {
 	return l.before(last) - l.before(first)
 }
 
+// whole draws a stretch of the given length that meets no break. ok is false if there are too few
+// places for one.
+func (l *look) whole(rng *rand.Rand, runNs float64) (from float64, ok bool) {
+	if l.room.runNs != runNs {
+		l.room = room{runNs: runNs}
+		for begin, end := range l.parts() {
+			if ns := end - begin - runNs; ns > 0 {
+				l.room.ns, l.room.places = l.room.ns+ns, l.room.places+1+ns/runNs
+			}
+		}
+	}
+	if l.room.places < fewestPlaces {
+		return 0, false
+	}
+	left := rng.Float64() * l.room.ns
+	for begin, end := range l.parts() {
+		here := math.Max(0, end-begin-runNs)
+		if left < here {
+			return begin + left, true
+		}
+		left -= here
+	}
+	return 0, false
+}
+
+// fewestPlaces is the least number of places for stretches in a look. With one, all draws would be of what happened to
+// be lost there.
+const fewestPlaces = 5
+
+// parts yields the begins and ends of the parts of a look between its breaks.
+func (l *look) parts() iter.Seq2[float64, float64] {
+	return func(yield func(float64, float64) bool) {
+		begin := 0.0
+		for _, at := range l.breaksNs {
+			if !yield(begin, at) {
+				return
+			}
+			begin = at
+		}
+		yield(begin, l.ranNs)
+	}
+}
+
 // looks holds the looks of a measurement. One is made before the samples and the others between them, since a
 // CPU's losses change from second to second.
 type looks struct {
@@ -51,6 +103,8 @@ type looks struct {
 	// ranNs and lostNs are the sums over all looks. awayNs is the part of both that the CPU time lacks, and
 	// awayErrorNs the error of that.
 	ranNs, lostNs, awayNs, awayErrorNs float64
+	// chainNs is the length of a chain, which is how exactly the moments of losses are known.
+	chainNs float64
 }
 
 const (
@@ -60,6 +114,9 @@ const (
 	lookShare, shortLookShare = 0.25, 1
 	lookWindow                = 48  // chains between two readings of the kernel's counts
 	mostWindows               = 256 // that are tried in one look
+	// leastPauseShare is a share of the pause between two windows, for a look at the kernel's counts, that is more
+	// than pauses differ without a loss.
+	leastPauseShare = 0.5
 	// leastLossNs, and leastLossShare of a chain, are more than chains differ without a loss.
 	leastLossNs, leastLossShare = 200, 0.03
 	// If a single loss of more than stolenNs is missing from the CPU time, a hypervisor took it. Looks leave
@@ -67,54 +124,108 @@ const (
 	stolenNs = 2e5
 )
 
-// takeLook runs short chains for a while. The time by which a chain exceeds the typical chain is a loss.
-// Stretches in which others had the CPU are left out.
+// chainWindow is lookWindow chains in a row: how long each took, and the pause since the previous window, which is NaN if others
+// had the CPU meanwhile.
+type chainWindow struct {
+	chainsNs [lookWindow]float64
+	pauseNs  float64
+}
+
+// takeLook runs short chains for a while. The time by which a chain exceeds the typical chain is a loss, as is
+// that by which a pause between two windows of chains exceeds the typical pause. Windows in which others had the
+// CPU are left out.
 func (s *Station) takeLook(o overhead, seen *looks) {
 	if s.Spin == nil || s.Use == nil {
 		return
 	}
-	var l look
-	var awayNs float64
-	windows := 0
-	chains := make([]float64, lookWindow)
-	for try := 0; try < mostWindows && l.ranNs < lookNs; try++ {
+	var windows []chainWindow
+	var ranNs, awayNs float64
+	var ended int64 // reading at the end of the previous window; 0 if others had the CPU
+	var since machine.ThreadUse
+	for try := 0; try < mostWindows && ranNs < lookNs; try++ {
+		w := chainWindow{pauseNs: math.NaN()}
 		before := s.look()
 		first := s.Clock.Start()
 		last := first
-		for i := range chains {
+		for i := range w.chainsNs {
 			s.Spin()
 			now := s.Clock.End()
-			chains[i] = s.Clock.Ns(now - last)
+			w.chainsNs[i] = s.Clock.Ns(now - last)
 			last = now
 		}
 		after := s.look()
 		use := after.Since(before)
-		if use.WaitNs > 0 || use.InvoluntarySwitches+use.VoluntarySwitches > 0 || after.CPU != before.CPU {
+		if left(before, after) {
+			ended = 0
 			continue
 		}
-		sorted := slices.Clone(chains)
-		slices.Sort(sorted)
-		typical := stats.Quantile(sorted, 0.25)
+		typical, longest := w.typicalNs(), slices.Max(w.chainsNs[:])
 		away := s.Clock.Ns(last-first) - (float64(use.CPUNs) - o.lookNs)
-		if longest := sorted[len(sorted)-1] - typical; longest > stolenNs && away > longest/2 {
+		if longest-typical > stolenNs && away > (longest-typical)/2 {
+			ended = 0
 			continue
 		}
-		for _, ns := range chains {
-			if lost := ns - typical; lost > math.Max(leastLossNs, leastLossShare*typical) {
-				l.add(typical, lost)
-			} else {
-				l.add(ns, 0)
-			}
+		if ended != 0 && !left(since, before) {
+			w.pauseNs = s.Clock.Ns(first - ended)
 		}
+		ended, since = last, after
+		ranNs += typical * lookWindow
 		awayNs += away
-		windows++
+		windows = append(windows, w)
 	}
-	if windows == 0 {
+	if len(windows) == 0 {
 		return
 	}
-	seen.all = append(seen.all, l)
+	l := lookOf(windows)
+	seen.all, seen.chainNs = append(seen.all, l), windows[0].typicalNs()
 	seen.ranNs, seen.lostNs, seen.awayNs = seen.ranNs+l.ranNs, seen.lostNs+l.total(), seen.awayNs+awayNs
-	seen.awayErrorNs = math.Hypot(seen.awayErrorNs, 2*o.lookSpreadNs*math.Sqrt(float64(windows))+3e3)
+	seen.awayErrorNs = math.Hypot(seen.awayErrorNs, 2*o.lookSpreadNs*math.Sqrt(float64(len(windows)))+3e3)
+}
+
+// left reports whether the thread left its CPU between two looks at its counters.
+func left(before, after machine.ThreadUse) bool {
+	use := after.Since(before)
+	return use.WaitNs > 0 || use.InvoluntarySwitches+use.VoluntarySwitches > 0 || after.CPU != before.CPU
+}
+
+// typicalNs returns the time of a chain without losses.
+func (w chainWindow) typicalNs() float64 {
+	sorted := w.chainsNs
+	slices.Sort(sorted[:])
+	return stats.Quantile(sorted[:], 0.25)
+}
+
+// lookOf puts windows together to a look.
+func lookOf(windows []chainWindow) (l look) {
+	var pauses []float64
+	for _, w := range windows {
+		if !math.IsNaN(w.pauseNs) {
+			pauses = append(pauses, w.pauseNs)
+		}
+	}
+	slices.Sort(pauses)
+	pause := stats.Quantile(pauses, 0.25)
+	for i, w := range windows {
+		if i > 0 && math.IsNaN(w.pauseNs) {
+			l.breaksNs = append(l.breaksNs, l.ranNs)
+		} else if i > 0 {
+			l.take(w.pauseNs, pause, leastPauseShare)
+		}
+		typical := w.typicalNs()
+		for _, ns := range w.chainsNs {
+			l.take(ns, typical, leastLossShare)
+		}
+	}
+	return l
+}
+
+// take appends a time that is typically typicalNs. What exceeds that by more than a share of it is a loss.
+func (l *look) take(ns, typicalNs, share float64) {
+	if lost := ns - typicalNs; lost > math.Max(leastLossNs, share*typicalNs) {
+		l.add(typicalNs, lost)
+	} else {
+		l.add(ns, 0)
+	}
 }
 
 // known reports whether there was a look.
@@ -149,6 +260,13 @@ type scenario struct {
 	// factor is the true loss divided by the loss that the looks saw. held is the share of the losses that CPU
 	// time includes, as kernels may leave interrupts out of it.
 	factor, held float64
+	// longerNs is by how much stretches of looks are taken longer than samples, since the moments of losses are
+	// only known to within a chain.
+	longerNs float64
+	// sticky is the probability that what follows a look in a sample is like that look again. Losses change
+	// slowly: samples of hundreds of milliseconds differ by more than if they were put together from looks at
+	// random, and the shorter ones lost less than usual.
+	sticky float64
 	// switchNs is the cost of a switch.
 	switchNs float64
 	// unseenPerNs is the rate of interruptions so rare that the looks missed them, unseenNs their length.
@@ -179,6 +297,8 @@ func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 	w.factor = math.Exp(rng.NormFloat64() * math.Hypot(d.spread, factorSpread/math.Sqrt(float64(n))))
 	lackLeast, lackMost := d.looks.lacking()
 	w.held = 1 - lackLeast - rng.Float64()*(lackMost-lackLeast)
+	w.longerNs = d.looks.chainNs * (2*rng.Float64() - 1)
+	w.sticky = rng.Float64()
 	w.unseenPerNs = rng.ExpFloat64() / d.looks.ranNs
 	w.unseenNs = leastUnseenNs * math.Exp(rng.Float64()*math.Log(mostUnseenNs/leastUnseenNs))
 }
@@ -203,29 +323,46 @@ const leastLacking = 0.25
 
 // add draws what disturbances add to a sample with the given running time.
 func (w *scenario) add(rng *rand.Rand, runNs float64, x *Sample) float64 {
-	lost := w.lost(rng, runNs)
+	lost := w.lost(rng, runNs, x.switches() == 0)
 	if x.Corrected != "" {
 		lost *= w.held
 	}
 	return w.switchNs*float64(x.switches()) + lost
 }
 
-// lost draws what is lost within a running time.
-func (w *scenario) lost(rng *rand.Rand, runNs float64) float64 {
+// lost draws what is lost within a running time. whole says that nobody else had the CPU meanwhile: a stretch of a
+// look that meets no break, if there is one of that length, then shows what comes at regular times, such as a
+// timer's interrupts, as often as it comes.
+func (w *scenario) lost(rng *rand.Rand, runNs float64, whole bool) float64 {
 	if len(w.looks) == 0 {
 		return 0
 	}
 	var sum float64
-	for left, from := runNs, rng.Float64(); left > 0; from = 0 {
-		l := w.looks[rng.IntN(len(w.looks))]
-		start := from * l.ranNs
+	left := runNs + w.longerNs
+	for l, start := w.begin(rng, left, whole); left > 0; start = 0 {
 		end := math.Min(l.ranNs, start+left)
 		sum += l.between(start, end)
 		left -= math.Max(end-start, 1)
+		if rng.Float64() >= w.sticky {
+			l = w.looks[rng.IntN(len(w.looks))]
+		}
 	}
 	sum *= w.factor
 	for left := rng.ExpFloat64(); left < w.unseenPerNs*runNs; left += rng.ExpFloat64() {
 		sum += w.unseenNs
 	}
 	return sum
+}
+
+// begin draws where in the looks a stretch begins; if whole, one that meets no break, if a look has room for one.
+func (w *scenario) begin(rng *rand.Rand, runNs float64, whole bool) (l *look, start float64) {
+	first := rng.IntN(len(w.looks))
+	for i := range w.looks {
+		l = w.looks[(first+i)%len(w.looks)]
+		if start, ok := l.whole(rng, runNs); ok && whole {
+			return l, start
+		}
+	}
+	l = w.looks[first]
+	return l, rng.Float64() * l.ranNs
 }

@@ -43,15 +43,17 @@ func recorded(t *testing.T) []clocktest.Recording {
 	return all
 }
 
-// Work of 10 µs to 1 s on what CPUs of two real machines lost: covered for each recording and
+// Work of 10 µs to 1 s on what CPUs of three real machines lost: covered for each recording and
 // for each duration, without a jump between short and long samples, and for short ones no
-// further off than the source's K = 3 on the same samples.
+// further off than the source's K = 3 on the same samples. The limits of errors and widths hold for
+// CPUs that lose 1.5 %, as those of the first two machines, and in proportion for those that lose
+// more than 2 %.
 func TestReplayedNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
 	n := cases(12)
-	strata := map[string]*tally{}
+	strata, wider := map[string]*tally{}, map[string]float64{}
 	for _, r := range recorded(t) {
 		all := make([]measured, n)
 		parallel(n, func(i int) {
@@ -63,6 +65,9 @@ func TestReplayedNoise(t *testing.T) {
 					strata[name] = &tally{}
 				}
 				strata[name].add(m)
+				if lost := lostShare(r); lost > 0.02 {
+					wider[name] = math.Max(wider[name], lost/0.015)
+				}
 			}
 			if m.wronglyTrusted() || m.wrong() {
 				t.Errorf("wrongly trusted: %s, seed %d: %.4g ns measured as %+v", r.Name, m.seed, m.truth, m.result.Estimate)
@@ -89,10 +94,26 @@ func TestReplayedNoise(t *testing.T) {
 		case !strings.Contains(name, " "): // all durations
 			most, widest = 0.01, 0.02
 		}
+		if more, ok := wider[name]; ok {
+			most, widest = more*most, more*widest
+		}
 		if off > most || width > widest {
 			t.Errorf("%s: off by %.2g %% ± %.2g %%, want %.2g %% ± %.2g %% or less", name, 100*off, 100*width, 100*most, 100*widest)
 		}
 	}
+}
+
+// lostShare returns the share of the time in which no other thread had the CPU that it lost.
+func lostShare(r clocktest.Recording) float64 {
+	own, lost := r.Ns, 0.0
+	for _, g := range r.Gaps {
+		if g.Preempted {
+			own -= g.Ns
+		} else {
+			lost += g.Ns
+		}
+	}
+	return lost / own
 }
 
 func bySpent(a, b Sample) int { return int(math.Copysign(1, a.spentPerCall()-b.spentPerCall())) }
