@@ -124,7 +124,7 @@ type recorder struct {
 	start, last int64 // readings
 	looked      machine.ThreadUse
 	lookedAt    int64
-	lookTook    int64 // ticks from last to the end of the look since, 0 if there was none
+	lookTook    int64 // how long the look after last took, in ticks; 0 if there was none
 	pending     int   // index of the first gap whose look was interrupted, -1 for none
 	turn        turn  // the latest turn
 	opened      turn  // the turn with which the trace begins
@@ -268,7 +268,7 @@ func (r *recorder) run(ctx context.Context) {
 		between := n > 0 && r.batch[n-1].Before == r.last
 		worth := w.Long
 		if between {
-			// The look before is in this gap. Where looks take longer than joinNs, each would
+			// This gap contains the previous look. Where looks take longer than joinNs, each would
 			// otherwise be worth another look, without end.
 			worth += r.lookTook
 		}

@@ -242,8 +242,8 @@ func (v inference) strangeNs(spread []float64) float64 {
 	return 1.5 * unexplained / math.Sqrt(float64(v.to-v.from))
 }
 
-// alikeNs returns the uncertainty from samples that are more alike than the model lets expect: if it lets the K least
-// escape what the next ones lost, and these are as long as the least, none may have escaped.
+// alikeNs returns the uncertainty from samples that are more alike than the model predicts. The model may say that the K
+// least escaped losses that the next ones had. If both are as long, perhaps none escaped.
 func (v inference) alikeNs() float64 {
 	if v.statistic != MinK || nearby(len(v.used)) < v.to {
 		return 0

@@ -18,14 +18,10 @@ type look struct {
 	// atNs has the moments of the losses, in order, counted in ranNs. lostNs has the sum of the losses up to
 	// and including each of these.
 	atNs, lostNs []float64
-	// breaksNs has the moments at which others had the CPU, counted in ranNs: time is missing there.
+	// breaksNs has the moments, counted in ranNs, at which time is missing: others had the CPU, or a hypervisor took
+	// it for long.
 	breaksNs []float64
-	room     room
 }
-
-// room is how much of a look, in nanoseconds, are moments at which a run of runNs may begin that meets no break.
-// places is in how many different places such runs are: one in each part between breaks, and more in long ones.
-type room struct{ runNs, ns, places float64 }
 
 // add appends a running time, and what was lost at its end.
 func (l *look) add(ranNs, lostNs float64) {
@@ -53,34 +49,34 @@ func (l *look) between(from, to float64) float64 {
 	return l.before(last) - l.before(first)
 }
 
-// whole draws a stretch of the given length that meets no break. ok is false if there are too few
-// places for one.
-func (l *look) whole(rng *rand.Rand, runNs float64) (from float64, ok bool) {
-	if l.room.runNs != runNs {
-		l.room = room{runNs: runNs}
-		for begin, end := range l.parts() {
-			if ns := end - begin - runNs; ns > 0 {
-				l.room.ns, l.room.places = l.room.ns+ns, l.room.places+1+ns/runNs
-			}
-		}
-	}
-	if l.room.places < fewestPlaces {
-		return 0, false
-	}
-	left := rng.Float64() * l.room.ns
+// room tells where in a look runs of a given length can begin without meeting a break: ns is the total length of such
+// moments, and places about how many separate runs fit. It is zero if there is none.
+type room struct{ ns, places float64 }
+
+// roomFor returns the room for runs of the given length.
+func (l *look) roomFor(runNs float64) (r room) {
 	for begin, end := range l.parts() {
-		here := math.Max(0, end-begin-runNs)
-		if left < here {
-			return begin + left, true
+		if ns := end - begin - runNs; ns > 0 {
+			r.ns, r.places = r.ns+ns, r.places+1+ns/runNs
 		}
-		left -= here
 	}
-	return 0, false
+	return r
 }
 
-// fewestPlaces is the least number of places for stretches in a look. With one, all draws would be of what happened to
-// be lost there.
+// fewestPlaces is the least number of places for runs in a look. With one place, every draw would show the same losses.
 const fewestPlaces = 5
+
+// beginOf returns the begin of the run that has the given length of its room before it.
+func (l *look) beginOf(runNs, before float64) float64 {
+	for begin, end := range l.parts() {
+		here := math.Max(0, end-begin-runNs)
+		if before < here {
+			return begin + before
+		}
+		before -= here
+	}
+	return 0
+}
 
 // parts yields the begins and ends of the parts of a look between its breaks.
 func (l *look) parts() iter.Seq2[float64, float64] {
@@ -124,8 +120,8 @@ const (
 	stolenNs = 2e5
 )
 
-// chainWindow is lookWindow chains in a row: how long each took, and the pause since the previous window, which is NaN if others
-// had the CPU meanwhile.
+// chainWindow is lookWindow chains in a row: how long each took, and the pause since the previous window, which is NaN
+// in the first window and after a break.
 type chainWindow struct {
 	chainsNs [lookWindow]float64
 	pauseNs  float64
@@ -138,9 +134,9 @@ func (s *Station) takeLook(o overhead, seen *looks) {
 	if s.Spin == nil || s.Use == nil {
 		return
 	}
-	var windows []chainWindow
+	windows := make([]chainWindow, 0, mostWindows) // growing it would lengthen a pause
 	var ranNs, awayNs float64
-	var ended int64 // reading at the end of the previous window; 0 if others had the CPU
+	var ended int64 // reading at the end of the previous window; 0 after a break
 	var since machine.ThreadUse
 	for try := 0; try < mostWindows && ranNs < lookNs; try++ {
 		w := chainWindow{pauseNs: math.NaN()}
@@ -165,7 +161,7 @@ func (s *Station) takeLook(o overhead, seen *looks) {
 			ended = 0
 			continue
 		}
-		if ended != 0 && !left(since, before) {
+		if ended != 0 && !left(since, before) && s.Clock.Ns(first-ended) < stolenNs {
 			w.pauseNs = s.Clock.Ns(first - ended)
 		}
 		ended, since = last, after
@@ -219,7 +215,8 @@ func lookOf(windows []chainWindow) (l look) {
 	return l
 }
 
-// take appends a time that is typically typicalNs. What exceeds that by more than a share of it is a loss.
+// take appends a time that is typically typicalNs. What exceeds that by more than leastLossNs and a share of it is a
+// loss.
 func (l *look) take(ns, typicalNs, share float64) {
 	if lost := ns - typicalNs; lost > math.Max(leastLossNs, share*typicalNs) {
 		l.add(typicalNs, lost)
@@ -260,13 +257,15 @@ type scenario struct {
 	// factor is the true loss divided by the loss that the looks saw. held is the share of the losses that CPU
 	// time includes, as kernels may leave interrupts out of it.
 	factor, held float64
-	// longerNs is by how much stretches of looks are taken longer than samples, since the moments of losses are
-	// only known to within a chain.
+	// longerNs is added to the length of stretches, since the moments of losses are only known to within a chain.
 	longerNs float64
-	// sticky is the probability that what follows a look in a sample is like that look again. Losses change
-	// slowly: samples of hundreds of milliseconds differ by more than if they were put together from looks at
-	// random, and the shorter ones lost less than usual.
+	// sticky is the probability that a sample which is longer than a look continues with the same look. Losses
+	// change slowly: samples of hundreds of milliseconds differ by more than if each were put together from looks
+	// at random, and the shorter ones lost less than usual.
 	sticky float64
+	// rooms has the room in each of the looks for runs of roomNs.
+	rooms  []room
+	roomNs float64
 	// switchNs is the cost of a switch.
 	switchNs float64
 	// unseenPerNs is the rate of interruptions so rare that the looks missed them, unseenNs their length.
@@ -286,7 +285,7 @@ const (
 // draw draws one scenario into w.
 func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 	w.switchNs = d.switches.draw(rng)
-	w.looks = w.looks[:0]
+	w.looks, w.roomNs = w.looks[:0], 0
 	n := len(d.looks.all)
 	if n == 0 {
 		return
@@ -330,15 +329,14 @@ func (w *scenario) add(rng *rand.Rand, runNs float64, x *Sample) float64 {
 	return w.switchNs*float64(x.switches()) + lost
 }
 
-// lost draws what is lost within a running time. whole says that nobody else had the CPU meanwhile: a stretch of a
-// look that meets no break, if there is one of that length, then shows what comes at regular times, such as a
-// timer's interrupts, as often as it comes.
+// lost draws what is lost within a running time. whole says that no other thread had the CPU meanwhile. Then the
+// stretch of a look should meet no break, so that regular interrupts, as a timer's, are in it as often as they come.
 func (w *scenario) lost(rng *rand.Rand, runNs float64, whole bool) float64 {
-	if len(w.looks) == 0 {
+	if len(w.looks) == 0 || runNs <= 0 {
 		return 0
 	}
 	var sum float64
-	left := runNs + w.longerNs
+	left := math.Max(runNs/2, runNs+w.longerNs)
 	for l, start := w.begin(rng, left, whole); left > 0; start = 0 {
 		end := math.Min(l.ranNs, start+left)
 		sum += l.between(start, end)
@@ -354,15 +352,21 @@ func (w *scenario) lost(rng *rand.Rand, runNs float64, whole bool) float64 {
 	return sum
 }
 
-// begin draws where in the looks a stretch begins; if whole, one that meets no break, if a look has room for one.
+// begin draws where in the looks a stretch begins. If whole, it chooses a stretch that meets no break, unless no look
+// has enough places for one.
 func (w *scenario) begin(rng *rand.Rand, runNs float64, whole bool) (l *look, start float64) {
 	first := rng.IntN(len(w.looks))
-	for i := range w.looks {
-		l = w.looks[(first+i)%len(w.looks)]
-		if start, ok := l.whole(rng, runNs); ok && whole {
-			return l, start
+	if whole && w.roomNs != runNs {
+		w.rooms, w.roomNs = w.rooms[:0], runNs
+		for _, l := range w.looks {
+			w.rooms = append(w.rooms, l.roomFor(runNs))
 		}
 	}
-	l = w.looks[first]
-	return l, rng.Float64() * l.ranNs
+	for i := 0; whole && i < len(w.looks); i++ {
+		n := (first + i) % len(w.looks)
+		if w.rooms[n].places >= fewestPlaces {
+			return w.looks[n], w.looks[n].beginOf(runNs, rng.Float64()*w.rooms[n].ns)
+		}
+	}
+	return w.looks[first], rng.Float64() * w.looks[first].ranNs
 }

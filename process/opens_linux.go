@@ -104,7 +104,9 @@ func readString(thread int, at uintptr) string {
 	var all []byte
 	for len(all) < unix.PathMax {
 		part := make([]byte, min(256, pageBytes-int(at+uintptr(len(all)))%pageBytes))
-		n, err := unix.ProcessVMReadv(thread, []unix.Iovec{{Base: &part[0], Len: uint64(len(part))}},
+		into := unix.Iovec{Base: &part[0]}
+		into.SetLen(len(part))
+		n, err := unix.ProcessVMReadv(thread, []unix.Iovec{into},
 			[]unix.RemoteIovec{{Base: at + uintptr(len(all)), Len: len(part)}}, 0)
 		if err != nil || n <= 0 {
 			return ""

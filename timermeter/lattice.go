@@ -223,7 +223,7 @@ func (r readings) extend(f, width float64) *lattice {
 		}
 	}
 	if best != nil && best.extent == total && best.blur <= math.Min(roundings+slack, sharpShare*best.quantum) {
-		best.blur = 0 // a clock that strays would stray further over all readings
+		best.blur = 0 // two roundings explain that much
 	}
 	return best
 }
