@@ -312,14 +312,24 @@ func TestSkewedCompensation(t *testing.T) {
 
 // The losses that a traced run saw are the time by which its sample is too long, and compensation
 // subtracts most of them.
+//
+// An interrupt may fall between the first or the last reading of a sample and the trace, which happens to one sample
+// in a thousand or two: of 200, one may lack one interrupt.
 func TestTracedCompensation(t *testing.T) {
+	const mostTickNs, mostAtEdges = 60e3, 1
+	atEdges := 0
 	for seed := range uint64(20) {
 		sim := newSimulated(t, seed, ticking(20e3, 8e3))
 		s := sim.takeOf(t, Traced, 1, time.Duration(1e7*math.Pow(30, float64(seed)/20)), 10)
 		// A reading of the clock takes 20 ns.
 		truth := truthNs(s) + 20*math.Floor(float64(s.Rounds)/float64(sim.references[Traced].traced.rounds))
 		for i, x := range s.Samples {
-			if gone := x.WallNs - s.Empty.WallNs - truth; !(math.Abs(x.LostNs.Value()-gone) <= 0.02*gone+100) {
+			gone := x.WallNs - s.Empty.WallNs - truth
+			missed := gone - x.LostNs.Value()
+			if math.Abs(missed) <= 0.02*gone+100 {
+				continue
+			}
+			if atEdges++; !(missed > 0 && missed < mostTickNs) || atEdges > mostAtEdges {
 				t.Errorf("seed %d, sample %d: the trace saw %.0f of %.0f ns", seed, i, x.LostNs.Value(), gone)
 			}
 		}
