@@ -121,7 +121,7 @@ func runTrial(i instruction, disable bool) (unix.WaitStatus, error) {
 
 // CounterCanBeDisabled reports whether a process that disables the processor's counter for itself
 // (PR_SET_TSC, prctl(2)) is stopped when it reads the counter. Some hypervisors let it read on, though
-// the kernel accepts the setting. A child tries it, once; where no child can be made, it may be.
+// the kernel accepts the setting. A child tries it, once. If no child can be made, the answer is true.
 var CounterCanBeDisabled = sync.OnceValue(func() bool {
 	counter := instructionRDTSC
 	if runtime.GOARCH == "arm64" {

@@ -5,6 +5,7 @@ package clock
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"testing"
@@ -67,6 +68,35 @@ func TestTrialOfADisabledCounter(t *testing.T) {
 	}
 	if got := reasonOf(judge(theInstruction, status)); got != DisabledForProcess {
 		t.Errorf("the child ended with %v: reason %q, want %q", status, got, DisabledForProcess)
+	}
+}
+
+// TestReadsDisabledCounterChild runs as a child process: it disables the counter for itself and reads it.
+func TestReadsDisabledCounterChild(t *testing.T) {
+	if os.Getenv("CHRONOSCOPE_READS_DISABLED") == "" {
+		t.Skip("a child of TestCounterCanBeDisabled")
+	}
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_TSC, unix.PR_TSC_SIGSEGV, 0, 0, 0); err != nil {
+		os.Exit(0)
+	}
+	Counter()
+	os.Exit(0)
+}
+
+// A program that disables the counter and reads it dies exactly where the trial says so. Otherwise a trial that
+// disabled nothing would look like a machine that can't.
+func TestCounterCanBeDisabled(t *testing.T) {
+	trialStatus(t, theInstruction, true)
+	child := exec.Command(os.Args[0], "-test.run=^TestReadsDisabledCounterChild$")
+	child.Env = append(os.Environ(), "CHRONOSCOPE_READS_DISABLED=1")
+	err := child.Run()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		t.Skipf("no children here: %v", err)
+	}
+	if died := err != nil; died != CounterCanBeDisabled() {
+		t.Errorf("a program that reads the counter it disabled died: %v (%v); the trial says %v", died, err, CounterCanBeDisabled())
 	}
 }
 
