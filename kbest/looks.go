@@ -231,6 +231,15 @@ func (l *looks) known() bool { return len(l.all) > 0 }
 // share returns the time lost as a share of the running time; 0 if there was no look.
 func (l *looks) share() float64 { return l.lostNs / math.Max(1, l.ranNs) }
 
+// eachNs returns how long a loss is on average; 0 if there was none.
+func (l *looks) eachNs() float64 {
+	losses := 0
+	for _, one := range l.all {
+		losses += len(one.lostNs)
+	}
+	return l.lostNs / math.Max(1, float64(losses))
+}
+
 // due reports whether it is time for another look, after samples of tookNs each that took samplesNs in all.
 func (l *looks) due(samplesNs, tookNs float64) bool {
 	share := lookShare
@@ -243,11 +252,8 @@ func (l *looks) due(samplesNs, tookNs float64) bool {
 // disturbances is a model of what a CPU adds to the running time of a sample: the losses that the looks saw,
 // replayed from random moments.
 type disturbances struct {
-	looks *looks
-	// switches is the cost of a switch. spread is the standard deviation of the logarithm of a scenario's factor
-	// that remains however many looks there are; draw adds more to it if there are few.
-	switches switchCost
-	spread   float64
+	looks    *looks
+	switches switchCost // the cost of a switch
 }
 
 // scenario is one possible truth about the disturbances.
@@ -273,18 +279,21 @@ type scenario struct {
 }
 
 const (
-	// These are standard deviations of the logarithm of a scenario's factor: factorSpread after one look,
-	// keptSpread after many for samples that kept their CPU, and switchedSpread for others. Looks do not see
-	// what comes with a switch, such as the tick that causes it (a figure was off by 0.5 % at 60 ms with three
-	// loops on the EPYC, which loses 1.4 %).
-	factorSpread, keptSpread, switchedSpread = 0.4, 0.15, 0.25
+	// looksSpread is the standard deviation of the logarithm of a scenario's factor, however many looks there are: on
+	// a machine that lost 6 to 8 %, long chains, short chains and gaps between readings agreed within 5 % of that.
+	// oneLookSpread is added after a single look, and divided by the number of looks: the differences of many tell
+	// themselves how far they may be off.
+	looksSpread, oneLookSpread = 0.05, 0.4
 	// leastUnseenNs and mostUnseenNs bound the length of an interruption that the looks can have missed.
 	leastUnseenNs, mostUnseenNs = 1e3, 2e5
 )
 
 // draw draws one scenario into w.
 func (d disturbances) draw(rng *rand.Rand, w *scenario) {
-	w.switchNs = d.switches.draw(rng)
+	// Looks do not see the interruption that causes a switch, as a tick may. With three loops on the EPYC figures of 60 ms
+	// were off by 0.5 %, or 6 µs a switch, and its interruptions take 20 µs. So in half of the scenarios a switch costs
+	// more, by up to a typical loss.
+	w.switchNs = d.switches.draw(rng) + math.Max(0, 2*rng.Float64()-1)*d.looks.eachNs()
 	w.looks, w.roomNs = w.looks[:0], 0
 	n := len(d.looks.all)
 	if n == 0 {
@@ -293,7 +302,7 @@ func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 	for range n {
 		w.looks = append(w.looks, &d.looks.all[rng.IntN(n)])
 	}
-	w.factor = math.Exp(rng.NormFloat64() * math.Hypot(d.spread, factorSpread/math.Sqrt(float64(n))))
+	w.factor = math.Exp(rng.NormFloat64() * math.Hypot(looksSpread, oneLookSpread/float64(n)))
 	lackLeast, lackMost := d.looks.lacking()
 	w.held = 1 - lackLeast - rng.Float64()*(lackMost-lackLeast)
 	w.longerNs = d.looks.chainNs * (2*rng.Float64() - 1)

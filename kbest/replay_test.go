@@ -52,7 +52,7 @@ func TestReplayedNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	n := cases(12)
+	n := cases(24)
 	strata, wider := map[string]*tally{}, map[string]float64{}
 	for _, r := range recorded(t) {
 		all := make([]measured, n)
