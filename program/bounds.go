@@ -171,7 +171,7 @@ const aloneNs, aloneShare = 0.3e6, 0.01
 
 // takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
 // CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used.
-func (r *Run) takeOffDisturbance(noise machine.Noise, shareError, bytes float64) {
+func (r *Run) takeOffDisturbance(noise disturbance, bytes float64) {
 	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
 	high := low
@@ -195,16 +195,16 @@ func (r *Run) takeOffDisturbance(noise machine.Noise, shareError, bytes float64)
 	}
 	r.LowNs = max(r.leastNs, r.calmNs, r.LowNs-off(low))
 	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
-	up := func(p progress) float64 { return shareError*p.ranNs + certain(p)*(each-least) }
+	up := func(p progress) float64 { return noise.lessShare*p.ranNs + certain(p)*(each-least) }
 	down := func(p progress) float64 {
-		return shareError*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(bytes)-machine.UsualColdNs)
+		return noise.moreShare*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(bytes)-machine.UsualColdNs)
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The share is a mean, and the estimate a median. The median of a Poisson distribution is less than ln 2 below
 	// its mean and less than 1/3 above. If the mean is at most ln 2, the median is 0.
-	if n := interruptsPerSecond(noise); n > 0 {
+	if n := interruptsPerSecond(noise.Noise); n > 0 {
 		each := 1e9 * share / n
 		fewer := func(p progress) float64 { return math.Min(share*p.ranNs, math.Ln2*each) }
 		if low.ranNs*n > math.Ln2*1e9 {

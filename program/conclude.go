@@ -42,13 +42,19 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 // concludeFrom returns the result of all runs of a command, or with calmOnly of the calm ones. calm reports whether
 // there are enough calm runs.
 func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnly bool) (r *Result, calm bool) {
-	noise, shareError := w.joined()
 	runs := slices.Clone(s.runs)
+	var ranNs []float64
 	for i := range runs {
-		runs[i].takeOffDisturbance(noise, shareError, float64(s.peak))
+		if !runs[i].Rejected {
+			ranNs = append(ranNs, float64(runs[i].CPUNs()))
+		}
+	}
+	noise := w.typical(stats.Median(ranNs))
+	for i := range runs {
+		runs[i].takeOffDisturbance(noise, float64(s.peak))
 	}
 	r = &Result{
-		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise, rounds: s.rounds,
+		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise.Noise, rounds: s.rounds,
 		Summary: Summary{Estimate: unknown(), Wall: unknown(), CPU: unknown(), MaxRSSBytes: Positive(s.peak)},
 	}
 	c := conclusion{Result: r, series: s, plan: plan, setting: setting}

@@ -143,7 +143,7 @@ func TestStealFromAChild(t *testing.T) {
 	}}
 	s := series{probed: true, sentinels: 1}
 	s.take(background, &run, 1)
-	run.takeOffDisturbance(quiet.Noise, 0, 0)
+	run.takeOffDisturbance(disturbance{Noise: quiet.Noise}, 0)
 	if run.LowNs > 9*ms || run.HighNs < 11*ms {
 		t.Errorf("9 ms, or 11 where nothing was stolen: %g to %g ns", run.LowNs, run.HighNs)
 	}

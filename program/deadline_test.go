@@ -3,7 +3,6 @@ package program
 import (
 	"testing"
 
-	"chronoscope/machine"
 	"chronoscope/process"
 )
 
@@ -50,7 +49,7 @@ func TestRunThatMayBeLate(t *testing.T) {
 		}}
 		s := series{probed: true, sentinels: 1, timedWaits: c.timedWaits, otherWaits: c.others}
 		s.take(background, &run, 1)
-		run.takeOffDisturbance(machine.Noise{}, 0, 0)
+		run.takeOffDisturbance(disturbance{}, 0)
 		if run.late != c.late || c.late && run.HighNs != float64(c.endNs) {
 			t.Errorf("%s: late %v, at most %v ns, want %v, and %v ns where it is late", c.name, run.late, run.HighNs, c.late, c.endNs)
 		}

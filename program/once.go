@@ -14,8 +14,7 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	run, err := m.once(ctx, c, true)
 	if run.WallNs > 0 {
 		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also if ctx ended the program
-		noise, shareError := w.joined()
-		run.takeOffDisturbance(noise, shareError, float64(run.MaxRSSBytes))
+		run.takeOffDisturbance(w.typical(float64(run.CPUNs())), float64(run.MaxRSSBytes))
 		run.Rejected, run.Why = false, nil
 	}
 	return run, err

@@ -152,7 +152,7 @@ func TestChildEndsBeforeItIsWaitedFor(t *testing.T) {
 		run := events.run(600, 450)
 		s := series{probed: true}
 		s.take(background, &run, 2)
-		run.takeOffDisturbance(quiet.Noise, 0, 0)
+		run.takeOffDisturbance(disturbance{Noise: quiet.Noise}, 0)
 		if run.LowNs > 300*ms || run.HighNs < 300*ms || run.HighNs > 400*ms {
 			t.Errorf("%s: 300 ms, and the parent's part after it at most: %g to %g ns", what, run.LowNs, run.HighNs)
 		}
