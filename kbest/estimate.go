@@ -187,6 +187,8 @@ func (v inference) draws(other inference) (own, others draws) {
 		own.add(excess, spread, least, near-v.mean(of))
 		others.add(excess-v.mean(of)+other.mean(of), drawn[other.to-1]-drawn[other.from], least, near-other.mean(of))
 	}
+	// Of the K least of many, the distances say nothing: these are equal where all escaped, or none.
+	others.likely(v.runNs[other.to-1] - v.runNs[other.from])
 	own.sort()
 	others.sort()
 	return own, others
@@ -196,6 +198,22 @@ func (d *draws) add(excess, spread, least, above float64) {
 	d.excess, d.spread = append(d.excess, excess), append(d.spread, spread)
 	d.least, d.above = append(d.least, least), append(d.above, above)
 }
+
+// likely leaves out scenarios in which the samples lie much further apart than the observed ones, but never more than
+// half of them.
+func (d *draws) likely(observed float64) {
+	most := math.Max(likelyTimes*observed, stats.Median(d.spread))
+	kept := draws{}
+	for i, spread := range d.spread {
+		if spread <= most {
+			kept.add(d.excess[i], spread, d.least[i], d.above[i])
+		}
+	}
+	*d = kept
+}
+
+// likelyTimes is how many times as far apart as the observed samples those of a likely scenario may lie.
+const likelyTimes = 2
 
 func (d *draws) sort() {
 	for _, values := range [][]float64{d.excess, d.spread, d.least, d.above} {
