@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chronoscope/clock/clocktest"
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -49,7 +50,7 @@ func TestSuiteOnACalmMachine(t *testing.T) {
 				c.truthNs = 3e6
 			}
 			s, noise := c.start()
-			setting := Setting{Noise: noise, CPUs: 1}
+			setting := Setting{Checks: env.ChecksOf(noise), CPUs: 1}
 			all, err := Measure(background, &layouts{s, 0.005}, [][]Benchmark{{{Name: "BenchmarkWork", Revision: "then"}, {Name: "BenchmarkWork"}}}, plan, setting, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ func (c *conclusion) judge() {
 	if c.neighbours.Lost.Hi > stats.GuessedAdded {
 		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())
 	}
-	if !c.setting.Noise.Known() {
+	if !c.setting.Checks.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
 	}
 	c.judgeCount()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chronoscope/clock/clocktest"
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
@@ -108,7 +109,7 @@ func TestCompareRevisions(t *testing.T) {
 		for seed := range uint64(n) {
 			s, noise := newShared(seed, c.load, 10e3)
 			s.slower = map[string]float64{"": c.ratio}
-			setting := Setting{Noise: noise, CPUs: 1}
+			setting := Setting{Checks: env.ChecksOf(noise), CPUs: 1}
 			plan := DefaultPlan
 			plan.Seed = seed
 			all, err := Measure(background, s, [][]Benchmark{{{Name: "BenchmarkX", Revision: "old"}, {Name: "BenchmarkX"}}}, plan, setting, nil)
@@ -171,13 +172,13 @@ func (f *failing) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obs
 
 func TestFailureLater(t *testing.T) {
 	s, noise := newShared(1, 1, 1e3)
-	all, err := Measure(background, &failing{simulated: s, failAt: 20}, [][]Benchmark{{{Name: "BenchmarkA"}}, {{Name: "BenchmarkB"}}}, DefaultPlan, Setting{Noise: noise, CPUs: 1}, nil)
+	all, err := Measure(background, &failing{simulated: s, failAt: 20}, [][]Benchmark{{{Name: "BenchmarkA"}}, {{Name: "BenchmarkB"}}}, DefaultPlan, Setting{Checks: env.ChecksOf(noise), CPUs: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	failures := 0
 	for _, group := range all {
-		r := Conclude(group[0], DefaultPlan, Setting{Noise: noise, CPUs: 1})
+		r := Conclude(group[0], DefaultPlan, Setting{Checks: env.ChecksOf(noise), CPUs: 1})
 		if failed := group[0].Failure != nil; r.Failed != failed {
 			t.Errorf("failed: %v, and its result says %v", failed, r.Failed)
 		}
@@ -196,7 +197,7 @@ func TestFailureLater(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	s, noise := newShared(1, 1, 1e3)
 	ctx, cancel := context.WithCancel(background)
-	setting := Setting{Noise: noise, CPUs: 1}
+	setting := Setting{Checks: env.ChecksOf(noise), CPUs: 1}
 	all, err := Measure(ctx, &failing{simulated: s, cancelAt: 12, cancel: cancel}, [][]Benchmark{{{Name: "BenchmarkA"}}}, DefaultPlan, setting, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v", err)

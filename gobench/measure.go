@@ -81,6 +81,7 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 	unfinished := func() [][]*Series { return m.unfinished(all) }
 	return repeat.InTurn(m.rng, unfinished, func(_ int, s *Series) error {
 		m.tell(m.shareDone(all), s.Benchmark.Name)
+		m.setting.Checks.Look(ctx, nil)
 		return m.repeat(ctx, s)
 	})
 }

@@ -3,7 +3,7 @@ package gobench
 import (
 	"time"
 
-	"chronoscope/machine"
+	"chronoscope/env"
 	"chronoscope/repeat"
 	"chronoscope/stats"
 )
@@ -62,8 +62,8 @@ var (
 
 // Setting is what is known about the place where the benchmarks run.
 type Setting struct {
-	// Noise of the CPUs, as a trace of activity shows it.
-	Noise machine.Noise
+	// Checks tell what interrupts take; nil if that is unknown. Measure looks between the repetitions.
+	Checks *env.NoiseChecks
 	// CPUs is how many CPUs the benchmarks may use.
 	CPUs int
 	// CoreHz is the core's rate in hertz, measured before and after the benchmarks, with an interval that

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -56,7 +57,7 @@ func TestSharedCore(t *testing.T) {
 	} {
 		for seed := range uint64(5) {
 			s, noise := newShared(seed, 1, 1000)
-			setting := Setting{Noise: noise, CPUs: 1}
+			setting := Setting{Checks: env.ChecksOf(noise), CPUs: 1}
 			runner := &sharedRunner{simulated: s, busy: c.busy, costs: c.costs, blind: c.blind}
 			plan := DefaultPlan
 			plan.LeastRepetitions = 24
@@ -111,7 +112,7 @@ func TestNeighboursOnOtherCPUs(t *testing.T) {
 	} {
 		for seed := range uint64(5) {
 			s, noise := newShared(seed, 1, 1000)
-			setting := Setting{Noise: noise, CPUs: 1}
+			setting := Setting{Checks: env.ChecksOf(noise), CPUs: 1}
 			plan := DefaultPlan
 			plan.LeastRepetitions = 24
 			all, err := Measure(background, &beside{s, c.sweeps, c.seen}, [][]Benchmark{{{Name: "BenchmarkWork"}}}, plan, setting, nil)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"chronoscope/clock/clocktest"
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
@@ -212,7 +213,7 @@ var background = context.Background()
 
 // measureOne measures the simulated benchmark by itself.
 func measureOne(s *simulated, noise machine.Noise, plan Plan) *Result {
-	setting := Setting{Noise: noise, CPUs: 1}
+	setting := Setting{Checks: env.ChecksOf(noise), CPUs: 1}
 	all, err := Measure(background, s, [][]Benchmark{{{Name: "BenchmarkWork"}}}, plan, setting, nil)
 	if err != nil {
 		panic(err)

@@ -3,6 +3,7 @@ package gobench
 import (
 	"context"
 	"fmt"
+	"gonum.org/v1/gonum/stat/distuv"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -10,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/stats"
 )
@@ -125,7 +125,7 @@ func compareSuite(s *noisy, benchmarks int, plan Plan) []Judged {
 		groups = append(groups, []Benchmark{{Name: name, Revision: "old"}, {Name: name}})
 	}
 	var all []Comparison
-	setting := Setting{CPUs: 2, Noise: machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), SliceNs: math.NaN()}}
+	setting := Setting{CPUs: 2, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), SliceNs: math.NaN()})}
 	measured, err := Measure(background, s, groups, plan, setting, nil)
 	if err != nil {
 		panic(err)

@@ -18,8 +18,8 @@ func Attach(ctx context.Context, pid int, span time.Duration, setting Setting) (
 	if span <= 0 {
 		return nil, fmt.Errorf("program: a span of %v: choose one above 0", span)
 	}
-	w := newNoiseChecks(setting)
-	w.look(ctx, nil)
+	w := setting.checks()
+	w.Look(ctx, nil)
 	before, err := process.Look(pid)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package program
 import (
 	"math"
 
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/stats"
@@ -12,9 +13,6 @@ import (
 // lost its CPU more often gave it away itself (sched_yield(2)), which takes between nothing and the cost of a
 // preemption from its time.
 const leastSliceNs = 1.5e6
-
-// mostLost is the largest share of running time that interrupts are believed to take.
-const mostLost = 0.5
 
 // bound bounds the time alone of the run, with interrupts and preemptions still in it, on the given number of CPUs; 0
 // if unknown.
@@ -171,14 +169,14 @@ const aloneNs, aloneShare = 0.3e6, 0.01
 
 // takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
 // CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used.
-func (r *Run) takeOffDisturbance(noise disturbance, bytes float64) {
+func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
 	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
 	high := low
 	if r.noted {
 		low, high = r.traced.low, r.traced.high
 	}
-	share := math.Min(mostLost, noise.ShareLost())
+	share := math.Min(env.MostLost, noise.ShareLost())
 	r.InterruptsNs = low.ranNs * share
 	// The kernel notes the loss of a CPU after the interrupt that caused it, and its return before the thread goes on.
 	each, least := machine.UsualSwitchNs+machine.UsualColdNs, 0.0
@@ -195,9 +193,9 @@ func (r *Run) takeOffDisturbance(noise disturbance, bytes float64) {
 	}
 	r.LowNs = max(r.leastNs, r.calmNs, r.LowNs-off(low))
 	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
-	up := func(p progress) float64 { return noise.lessShare*p.ranNs + certain(p)*(each-least) }
+	up := func(p progress) float64 { return noise.LessShare*p.ranNs + certain(p)*(each-least) }
 	down := func(p progress) float64 {
-		return noise.moreShare*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(bytes)-machine.UsualColdNs)
+		return noise.MoreShare*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(bytes)-machine.UsualColdNs)
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs

@@ -1,8 +1,11 @@
 package program
 
 import (
+	"math"
 	"testing"
 
+	"chronoscope/env"
+	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/stats"
 	"chronoscope/tracepoint"
@@ -72,5 +75,20 @@ func TestSleepsThatBeginLate(t *testing.T) {
 	})
 	if !r.Estimate.Covers(10*ms) || r.Estimate.HalfWidth() > 0.5*ms || r.Verdict == stats.Unusable {
 		t.Errorf("%v to %v ms, %s: %q", r.Estimate.Lo/ms, r.Estimate.Hi/ms, r.Verdict, r.Reasons)
+	}
+}
+
+// Interrupts come 350 times a second and take 30 µs each. A run of 1 ms mostly has none: the median of a Poisson
+// distribution is 0 up to a mean of ln 2, which is 1.98 ms here, and then up to 1/3 above its mean.
+func TestMedianOfFewInterrupts(t *testing.T) {
+	const perSecond, eachNs = 350, 30e3
+	noise := machine.Noise{WatchedNs: 1e9, IrregularShare: perSecond * eachNs / 1e9, IrregularPerSecond: perSecond, SwitchNs: math.NaN()}
+	for _, c := range []struct{ ranNs, want float64 }{{1e6, 0}, {1.9e6, 0}, {2.1e6, eachNs / 3}, {10e6, eachNs / 3}} {
+		r := Run{grossLowNs: c.ranNs, grossHighNs: c.ranNs}
+		r.UserNs = int64(c.ranNs)
+		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 0)
+		if math.Abs(r.slackNs-c.want) > 1 {
+			t.Errorf("%g ns: the time may be less by %g ns, want %g", c.ranNs, r.slackNs, c.want)
+		}
 	}
 }

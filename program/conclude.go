@@ -17,8 +17,8 @@ func unknown() stats.Estimate {
 
 // concludeBoth returns the result of a command's runs, with [Summary.Idle]: what the result would be if interrupts took
 // no time, so that none is subtracted for them.
-func concludeBoth(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
-	r, idle := conclude(s, plan, setting, w), conclude(s, plan, setting, w.withoutInterrupts()).Estimate
+func concludeBoth(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result {
+	r, idle := conclude(s, plan, setting, w), conclude(s, plan, setting, w.WithoutInterrupts()).Estimate
 	if r.Estimate.Value > 0 && idle.Value > 0 {
 		r.Idle = &idle
 	}
@@ -27,7 +27,7 @@ func concludeBoth(s *series, plan Plan, setting Setting, w *noiseChecks) *Result
 
 // conclude returns the result of a command's runs. It takes all runs, or only the calm ones, in which nobody else can
 // have delayed the program, if these have a better verdict, or the same one and a narrower interval.
-func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
+func conclude(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result {
 	all, calm := concludeFrom(s, plan, setting, w, false)
 	if !calm {
 		return all
@@ -41,7 +41,7 @@ func conclude(s *series, plan Plan, setting Setting, w *noiseChecks) *Result {
 
 // concludeFrom returns the result of all runs of a command, or with calmOnly of the calm ones. calm reports whether
 // there are enough calm runs.
-func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnly bool) (r *Result, calm bool) {
+func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, calmOnly bool) (r *Result, calm bool) {
 	runs := slices.Clone(s.runs)
 	var ranNs []float64
 	for i := range runs {
@@ -49,7 +49,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *noiseChecks, calmOnl
 			ranNs = append(ranNs, float64(runs[i].CPUNs()))
 		}
 	}
-	noise := w.typical(stats.Median(ranNs))
+	noise := w.Typical(stats.Median(ranNs))
 	for i := range runs {
 		runs[i].takeOffDisturbance(noise, float64(s.peak))
 	}

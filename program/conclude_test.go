@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/process"
 )
@@ -23,7 +24,7 @@ func concluded(timedWaits int, runs ...Run) *Result {
 		s.take(background, &runs[i], 1)
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
-	return conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet))
+	return conclude(s, DefaultPlan, quiet, quiet.checks())
 }
 
 // A program computes for 2 s by the kernel's notes, and is charged for 1.8: the rest was
@@ -143,7 +144,7 @@ func TestStealFromAChild(t *testing.T) {
 	}}
 	s := series{probed: true, sentinels: 1}
 	s.take(background, &run, 1)
-	run.takeOffDisturbance(disturbance{Noise: quiet.Noise}, 0)
+	run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0)
 	if run.LowNs > 9*ms || run.HighNs < 11*ms {
 		t.Errorf("9 ms, or 11 where nothing was stolen: %g to %g ns", run.LowNs, run.HighNs)
 	}
@@ -165,14 +166,14 @@ func TestIdleHoldsInterrupts(t *testing.T) {
 		s.take(background, &run, 1)
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 	}
-	r := concludeBoth(s, DefaultPlan, noisy, newNoiseChecks(noisy))
+	r := concludeBoth(s, DefaultPlan, noisy, noisy.checks())
 	if r.Idle == nil || math.Abs(r.Idle.Value/(20.02*ms)-1) > 1e-3 || r.Idle.RelativeHalfWidth() > 2e-3 {
 		t.Errorf("idle: %v", r.Idle)
 	}
 	if math.Abs(r.Estimate.Value/(20.02*ms)-0.965) > 2e-3 || r.Estimate.RelativeHalfWidth() < 0.01 || r.Runs[0].HighNs > 20*ms {
 		t.Errorf("alone: %v", r.Estimate)
 	}
-	quietly := concludeBoth(s, DefaultPlan, quiet, newNoiseChecks(quiet))
+	quietly := concludeBoth(s, DefaultPlan, quiet, quiet.checks())
 	if quietly.Idle == nil || *quietly.Idle != quietly.Estimate {
 		t.Errorf("without interrupts: %v, and idle %v", quietly.Estimate, quietly.Idle)
 	}

@@ -32,7 +32,7 @@ func outsideCase(waitMs float64, sleeps int, c machine.Contention) *Result {
 		s.take(background, &run, 2)
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 	}
-	return conclude(s, DefaultPlan, Setting{CPUs: 2, Noise: quiet.Noise}, newNoiseChecks(quiet))
+	return conclude(s, DefaultPlan, Setting{CPUs: 2, Noise: quiet.Noise}, quiet.checks())
 }
 
 // A server that is no descendant shares its CPU with a loop: 200 ms of its work took 400, and

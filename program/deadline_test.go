@@ -3,6 +3,7 @@ package program
 import (
 	"testing"
 
+	"chronoscope/env"
 	"chronoscope/process"
 )
 
@@ -49,7 +50,7 @@ func TestRunThatMayBeLate(t *testing.T) {
 		}}
 		s := series{probed: true, sentinels: 1, timedWaits: c.timedWaits, otherWaits: c.others}
 		s.take(background, &run, 1)
-		run.takeOffDisturbance(disturbance{}, 0)
+		run.takeOffDisturbance(env.Disturbance{}, 0)
 		if run.late != c.late || c.late && run.HighNs != float64(c.endNs) {
 			t.Errorf("%s: late %v, at most %v ns, want %v, and %v ns where it is late", c.name, run.late, run.HighNs, c.late, c.endNs)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/remedy"
@@ -78,7 +79,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	settle, release := machine.CollectBetween(machine.UsualGarbageBytes)
 	defer release()
 	m := measurement{settle: settle, cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
-	m.run, m.compete, m.snapshot, m.checks = r.run, compete, process.Look, newNoiseChecks(setting)
+	m.run, m.compete, m.snapshot, m.checks = r.run, compete, process.Look, setting.checks()
 	for _, c := range commands {
 		m.all = append(m.all, &series{command: c})
 	}
@@ -152,7 +153,7 @@ type series struct {
 type measurement struct {
 	plan     Plan
 	setting  Setting
-	checks   *noiseChecks
+	checks   *env.NoiseChecks
 	progress func(Progress)
 	rng      *rand.Rand
 	all      []*series
@@ -191,7 +192,7 @@ func (m *measurement) measure(ctx context.Context) error {
 	}
 	err := repeat.InTurn(m.rng, unfinished, func(round, i int) error {
 		m.round = round
-		m.checks.look(ctx, m.all[i].command.CPUs)
+		m.checks.Look(ctx, m.all[i].command.CPUs)
 		if m.settle != nil {
 			m.settle()
 		}

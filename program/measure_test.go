@@ -17,7 +17,7 @@ func measured(t *testing.T, run func(traced bool) Run) (*series, *Result) {
 	t.Helper()
 	s := &series{command: Command{Name: "fake"}}
 	plan := Plan{Precision: 0.01, MinRuns: 6, MaxRuns: 6, MaxTime: time.Hour}
-	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: newNoiseChecks(quiet)}
+	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
 	m.run = func(_ context.Context, _ Command, traced bool) (Run, error) {
 		r := run(traced)
 		r.CoreHz, r.StealNs, r.ThrottledNs = math.NaN(), math.NaN(), math.NaN()
@@ -123,7 +123,7 @@ func TestTracedRunIsNoFigure(t *testing.T) {
 	s.runs = append(s.runs, traced)
 	for _, failure := range []error{nil, &FailedError{Name: "fake", What: theCommand, Err: errTimeout}} {
 		s.failure = failure
-		r := conclude(&s, Plan{Precision: 0.01, MaxRuns: 6}, quiet, newNoiseChecks(quiet))
+		r := conclude(&s, Plan{Precision: 0.01, MaxRuns: 6}, quiet, quiet.checks())
 		if !math.IsNaN(r.Estimate.Value) || !math.IsNaN(r.Wall.Value) || r.Verdict != stats.Unusable || len(r.Reasons) != 1 {
 			t.Errorf("%+v, %+v, %s: %q", r.Estimate, r.Wall, r.Verdict, r.Reasons)
 		}

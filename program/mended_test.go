@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/stats"
@@ -128,7 +129,7 @@ func TestStealBesideTheWay(t *testing.T) {
 	run := events.run(100, 140, process.Thread{ID: 1, CPUNs: 40 * ms, ReadNs: 100 * ms})
 	s := series{probed: true, sentinels: 1}
 	s.take(background, &run, 2)
-	run.takeOffDisturbance(disturbance{Noise: quiet.Noise}, 0)
+	run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0)
 	if run.HighNs < 99.9*ms {
 		t.Errorf("100 ms: %g to %g ns", run.LowNs, run.HighNs)
 	}
@@ -158,7 +159,7 @@ func mayHaveSpun(t *testing.T, of int) {
 		s.take(background, &runs[i], 2)
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
-	if r := conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet)); r.Verdict == stats.Trusted {
+	if r := conclude(s, DefaultPlan, quiet, quiet.checks()); r.Verdict == stats.Trusted {
 		t.Errorf("a thread of process %d: %+v by %s: trusted", of, r.Estimate, r.Method)
 	}
 }
@@ -178,7 +179,7 @@ func TestShorterThanBetweenInterrupts(t *testing.T) {
 		s.take(background, &run, 1)
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 	}
-	if r := conclude(s, DefaultPlan, noisy, newNoiseChecks(noisy)); r.Estimate.Lo > 300e3 || r.Estimate.Hi < 300e3 {
+	if r := conclude(s, DefaultPlan, noisy, noisy.checks()); r.Estimate.Lo > 300e3 || r.Estimate.Hi < 300e3 {
 		t.Errorf("300 µs: %+v", r.Estimate)
 	}
 }
@@ -209,7 +210,7 @@ func TestShortBlocksBesideASleep(t *testing.T) {
 			s.take(background, &run, 1)
 			s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 		}
-		r := conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet))
+		r := conclude(s, DefaultPlan, quiet, quiet.checks())
 		if r.Verdict != want || r.Estimate.Lo > 56.3*ms || want == stats.Trusted && r.Estimate.Hi < 56.1*ms {
 			t.Errorf("blocks %v: %s, %+v, %q", blocks, r.Verdict, r.Estimate, r.Reasons)
 		}
@@ -237,7 +238,7 @@ func TestReadsAreNoSleeps(t *testing.T) {
 		s.take(background, &run, 1)
 		s.runs, s.rounds = append(s.runs, run), append(s.rounds, i)
 	}
-	if r := conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet)); r.Verdict != stats.Trusted || r.Estimate.Lo > 56.1*ms || r.Estimate.Hi < 55.9*ms {
+	if r := conclude(s, DefaultPlan, quiet, quiet.checks()); r.Verdict != stats.Trusted || r.Estimate.Lo > 56.1*ms || r.Estimate.Hi < 55.9*ms {
 		t.Errorf("56 ms: %s, %+v, %q", r.Verdict, r.Estimate, r.Reasons)
 	}
 }

@@ -35,7 +35,7 @@ func measuredMetrics(t *testing.T, runs int, keptNs int64, metrics []Metric, tex
 
 func measuredAs(t *testing.T, plan Plan, keptNs int64, metrics []Metric, texts ...[]string) (results []*Result) {
 	t.Helper()
-	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), checks: newNoiseChecks(quiet)}
+	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), checks: quiet.checks()}
 	made := map[string]int{}
 	for i := range texts {
 		m.all = append(m.all, &series{command: Command{Name: strconv.Itoa(i), Metrics: metrics}})

@@ -8,13 +8,13 @@ import "context"
 func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	r := newRunner(setting)
 	defer r.close()
-	w := newNoiseChecks(setting)
-	w.look(ctx, c.CPUs)
+	w := setting.checks()
+	w.Look(ctx, c.CPUs)
 	m := measurement{setting: setting, run: r.run}
 	run, err := m.once(ctx, c, true)
 	if run.WallNs > 0 {
 		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also if ctx ended the program
-		run.takeOffDisturbance(w.typical(float64(run.CPUNs())), float64(run.MaxRSSBytes))
+		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), float64(run.MaxRSSBytes))
 		run.Rejected, run.Why = false, nil
 	}
 	return run, err

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"chronoscope/env"
 	"chronoscope/machine"
 )
 
@@ -79,4 +80,11 @@ type Counting struct {
 	// Unknown is set.
 	TickNs  float64
 	Unknown bool
+}
+
+// checks returns the noise that is known, to which looks add.
+func (s Setting) checks() *env.NoiseChecks {
+	w := env.ChecksOf(s.Noise)
+	w.Watch = s.Watch
+	return w
 }

@@ -287,12 +287,12 @@ func (c simulatedCase) measure(plan Plan) *Result {
 	rng := rand.New(rand.NewPCG(c.seed, 2))
 	setting := Setting{CPUs: c.crowd.CPUs}
 	m := measurement{
-		plan: plan, setting: setting, cpus: c.crowd.CPUs, rng: rng, all: []*series{{command: Command{Name: c.pattern}}}, checks: newNoiseChecks(setting),
+		plan: plan, setting: setting, cpus: c.crowd.CPUs, rng: rng, all: []*series{{command: Command{Name: c.pattern}}}, checks: setting.checks(),
 	}
 	runs := 0
 	m.run = func(_ context.Context, command Command, traced bool) (Run, error) {
 		if runs++; runs%lookEveryRuns == 1 {
-			m.checks.add(machine.Noise{WatchedNs: 25e6, IrregularShare: c.crowd.InterruptShare * c.nextShare(rng), IrregularPerSecond: 1e3, SwitchNs: math.NaN()})
+			m.checks.Add(machine.Noise{WatchedNs: 25e6, IrregularShare: c.crowd.InterruptShare * c.nextShare(rng), IrregularPerSecond: 1e3, SwitchNs: math.NaN()})
 		}
 		r := c.run(rng, traced)
 		if command.NoteWaits {

@@ -30,7 +30,7 @@ func TestEndsStarvedRuns(t *testing.T) {
 		told := 0 // the caller, of runs that have started
 		s := &series{command: Command{Name: "fake", Command: process.Command{Started: func(int) { told++ }}}}
 		plan := Plan{Precision: 1e-9, MinRuns: 6, MaxRuns: 9, MaxTime: 20 * time.Millisecond}
-		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: newNoiseChecks(quiet)}
+		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
 		m.snapshot = func(int) (process.Snapshot, error) {
 			return process.Snapshot{Threads: []process.Thread{{WaitNs: int64(c.waits)}}}, nil
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"chronoscope/clock/clocktest"
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/stats"
@@ -152,7 +153,7 @@ func TestChildEndsBeforeItIsWaitedFor(t *testing.T) {
 		run := events.run(600, 450)
 		s := series{probed: true}
 		s.take(background, &run, 2)
-		run.takeOffDisturbance(disturbance{Noise: quiet.Noise}, 0)
+		run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0)
 		if run.LowNs > 300*ms || run.HighNs < 300*ms || run.HighNs > 400*ms {
 			t.Errorf("%s: 300 ms, and the parent's part after it at most: %g to %g ns", what, run.LowNs, run.HighNs)
 		}
@@ -230,7 +231,7 @@ func TestContradictionsAreNotTrusted(t *testing.T) {
 		runs[i].CoreHz, runs[i].StealNs, runs[i].ThrottledNs = math.NaN(), math.NaN(), math.NaN()
 		s.runs, s.rounds = append(s.runs, runs[i]), append(s.rounds, i)
 	}
-	if r := conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet)); r.Verdict == stats.Trusted {
+	if r := conclude(s, DefaultPlan, quiet, quiet.checks()); r.Verdict == stats.Trusted {
 		t.Errorf("%+v by %s: trusted", r.Estimate, r.Method)
 	}
 }

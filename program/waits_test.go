@@ -34,7 +34,7 @@ func (s *series) concludedOn(cpus, n int, run func(i int) Run) *Result {
 		s.take(background, &r, cpus)
 		s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
 	}
-	return conclude(s, DefaultPlan, quiet, newNoiseChecks(quiet))
+	return conclude(s, DefaultPlan, quiet, quiet.checks())
 }
 
 // What a program does when it is late can't be seen in these: where it had to wait, it may have
@@ -257,7 +257,7 @@ func TestWorksLessContended(t *testing.T) {
 	for contended, want := range map[float64]stats.Verdict{12: stats.Suspect, 25.5: stats.Trusted, 28: stats.Trusted, 36: stats.Suspect} {
 		s := &series{command: Command{Name: "fake"}, probed: true}
 		plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, MaxTime: time.Hour}
-		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: newNoiseChecks(quiet)}
+		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
 		competes := 0
 		m.compete = func([]int, int) func() {
 			competes++
@@ -301,7 +301,7 @@ func TestHardlyLessWorkContended(t *testing.T) {
 func TestContendedRunsEndInTime(t *testing.T) {
 	s := &series{command: Command{Name: "fake"}, probed: true}
 	plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, MaxTime: 2 * time.Second}
-	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: newNoiseChecks(quiet)}
+	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
 	competes := 0
 	m.compete = func([]int, int) func() {
 		competes++
@@ -334,7 +334,7 @@ func TestInterruptsOfWhoLooksAtClock(t *testing.T) {
 			s.take(background, &r, 1)
 			s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
 		}
-		if e := conclude(&s, DefaultPlan, noisy, newNoiseChecks(noisy)).Estimate; !e.Covers(48.5*ms) || e.Covers(50*ms) != looks {
+		if e := conclude(&s, DefaultPlan, noisy, noisy.checks()).Estimate; !e.Covers(48.5*ms) || e.Covers(50*ms) != looks {
 			t.Errorf("looks at a clock %v: %+v", looks, e)
 		}
 	}

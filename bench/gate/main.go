@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"chronoscope/clock/clocktest"
+	"chronoscope/env"
 	"chronoscope/gobench"
 	"chronoscope/machine"
 	"chronoscope/stats"
@@ -215,7 +216,7 @@ func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated 
 			lost += g.Ns
 		}
 	}
-	s.setting = gobench.Setting{CPUs: 1, Noise: machine.Noise{WatchedNs: r.Ns, IrregularShare: lost / r.Ns, SwitchNs: math.NaN(), SliceNs: math.NaN()}}
+	s.setting = gobench.Setting{CPUs: 1, Checks: env.ChecksOf(machine.Noise{WatchedNs: r.Ns, IrregularShare: lost / r.Ns, SwitchNs: math.NaN(), SliceNs: math.NaN()})}
 	for i := range e.benchmarks {
 		s.opNs[fmt.Sprintf("Benchmark%d", i)] = 1e3 * math.Pow(1e4, s.rng.Float64())
 	}

@@ -3,10 +3,9 @@ package cli
 import (
 	"context"
 	"math"
-	"os"
 	"runtime"
+	"time"
 
-	"chronoscope/activity"
 	"chronoscope/clock"
 	"chronoscope/env"
 	"chronoscope/gobench"
@@ -24,7 +23,7 @@ type surroundings struct {
 	cpus     []int             // all of them; empty if the system does not tell
 }
 
-// surroundings traces the noise of the CPUs, and measures the core's rate. If one of these can't be measured,
+// surroundings looks at the noise of the CPUs, and measures the core's rate. If one of these can't be measured,
 // there is a caveat.
 func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, error) {
 	here := &surroundings{cpu: -1, setting: gobench.Setting{CPUs: runtime.NumCPU(), CoreHz: stats.Estimate{Value: math.NaN()}}}
@@ -44,18 +43,16 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 		return here, nil
 	}
 	here.setting.CoreHz = here.coreHz()
-	trace, err := activity.Record(ctx, here.counter.Clock, here.counter.TickNs.Value, activity.Options{
-		CPU: here.cpu, Duration: usualDuration(e.effort), Root: os.DirFS("/"),
-	})
-	switch {
-	case ctx.Err() != nil:
-		return here, ctx.Err()
-	case err != nil:
-		e.caveat("what interrupts the CPUs is not known: %v", err)
-	default:
-		here.setting.Noise = trace.Noise(activity.Analyse(trace))
-	}
-	return here, nil
+	here.setting.Checks = &env.NoiseChecks{Watch: func(ctx context.Context, span time.Duration) machine.Noise {
+		if here.cpu >= 0 {
+			if release, err := env.Thread(here.cpu); err == nil {
+				defer release()
+			}
+		}
+		return env.Watch(ctx, here.counter, span)
+	}}
+	here.setting.Checks.Look(ctx, nil)
+	return here, ctx.Err()
 }
 
 // coreHz returns the core's present rate; NaN if it is not known.
