@@ -16,8 +16,9 @@ type correction struct{ name, file, on, off string }
 
 // corrections of the conclusions about programs and benchmarks. Those of kbest are switched off in its own tests.
 var corrections = []correction{
-	{"interrupts", "program/conclude.go", "runs[i].takeOffDisturbance(noise, shareError, float64(s.peak))", "_, _ = i, shareError"},
-	{"the error of the interrupts' share", "program/conclude.go", "runs[i].takeOffDisturbance(noise, shareError,", "_ = shareError\n\t\truns[i].takeOffDisturbance(noise, 0,"},
+	{"interrupts", "program/conclude.go", "runs[i].takeOffDisturbance(noise, float64(s.peak))", "_ = i"},
+	{"that interrupts may take more", "program/bounds.go", "return noise.MoreShare*p.ranNs + float64(p.preemptions)", "return float64(p.preemptions)"},
+	{"that interrupts may take less", "program/bounds.go", "return noise.LessShare*p.ranNs + certain(p)", "return certain(p)"},
 	{"preemptions", "program/bounds.go", "float64(p.preemptions)*each }", "0 * float64(p.preemptions) * each }"},
 	{"cold caches after preemptions", "program/bounds.go", "(noise.MostColdNs(bytes)-machine.UsualColdNs)", "0"},
 	{"waits for a CPU", "program/bounds.go", "\t\tr.byEvents(cpus)\n", "\t\tr.byEvents(cpus)\n\t\tr.LowNs, r.HighNs = r.traced.wallNs, r.traced.wallNs\n"},
@@ -46,7 +47,7 @@ var corrections = []correction{
 	{"caches at a higher priority", "program/conclude.go", "\te = widened(e, -c.coldNs())\n", ""},
 	{"runs that are left out", "program/conclude.go", "widened(e, c.disturbedMoreNs)", "e"},
 
-	{"interrupts", "gobench/disturbance.go", "math.Max(0, ns) * d.interrupts", "0 * math.Max(0, ns) * d.interrupts"},
+	{"interrupts", "gobench/disturbance.go", "busy * share,", "0 * busy * share,"},
 	{"preemptions", "gobench/disturbance.go", "\treturn d.byOthers * math.Max(0, rep.perIteration(switches))\n", "\treturn 0\n"},
 	{"standstills", "gobench/conclude.go", "r.Rejections = standstills(k, s.Repetitions);", "r.Rejections = nil;"},
 	{"shared cores", "gobench/conclude.go", "\tif shared := sharedRepetitions(k); sharing.Told()", "\tif shared := sharedRepetitions(k); false && sharing.Told()"},
