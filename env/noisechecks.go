@@ -27,7 +27,7 @@ type NoiseChecks struct {
 // CPU.
 const (
 	firstLook, nextLook, contendedLook = 50 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond
-	lookAfter                          = 500 * time.Millisecond
+	lookAfter, soonAfter               = 500 * time.Millisecond, 175 * time.Millisecond
 )
 
 // ChecksOf returns checks that know the given noise, and do not look.
@@ -51,11 +51,15 @@ func (w *NoiseChecks) Look(ctx context.Context, cpus []int) bool {
 		return false
 	}
 	span := w.span()
-	pause := lookAfter
-	if span == firstLook {
-		pause *= 2
-	}
-	defer func() { w.next = time.Now().Add(pause) }()
+	defer func() {
+		pause := lookAfter
+		if span == firstLook {
+			pause *= 2
+		} else if span == nextLook && w.differ() {
+			pause = soonAfter
+		}
+		w.next = time.Now().Add(pause)
+	}()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if len(cpus) > 0 {
@@ -78,6 +82,17 @@ func (w *NoiseChecks) span() time.Duration {
 		return contendedLook
 	}
 	return nextLook
+}
+
+// differ reports whether the looks differ so much that the error of a typical short run's share is more than it would be
+// after many looks.
+func (w *NoiseChecks) differ() bool {
+	if !w.Known() {
+		return false
+	}
+	shares := w.typicalShares(1)
+	share := stats.Quantile(shares, 0.5)
+	return stats.Quantile(shares, 1-sharesTail)-share > machine.NoiseError*share
 }
 
 // Known reports whether there was a look.
@@ -177,7 +192,7 @@ func (w *NoiseChecks) typicalShares(runLooks int) []float64 {
 		groups = groups[:0]
 		for len(groups) < max(fewestGroups, sampledLooks/runLooks) {
 			var watchedNs, lostNs float64
-			for watchedNs < float64(runLooks)*float64(nextLook) {
+			for watchedNs < (float64(runLooks)-0.5)*float64(nextLook) {
 				n := drawn[rng.IntN(len(drawn))]
 				watchedNs, lostNs = watchedNs+n.WatchedNs, lostNs+n.WatchedNs*n.ShareLost()
 			}
