@@ -167,6 +167,10 @@ func (r *Run) byAccounts(cpus int) {
 // aloneNs and aloneShare bound the CPU time, besides its first thread's, of a program that counts as having one thread.
 const aloneNs, aloneShare = 0.3e6, 0.01
 
+// readPerNs is how many bytes a CPU can read from memory in a nanosecond, at most. Others can't displace more than that
+// while the program waits for them: an idle machine's kernel threads have a CPU for 0.1 ms at a time.
+const readPerNs = 20
+
 // takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
 // CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used.
 func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
@@ -195,7 +199,11 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
 	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
 	up := func(p progress) float64 { return noise.LessShare*p.ranNs + certain(p)*(each-least) }
 	down := func(p progress) float64 {
-		return noise.MoreShare*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(bytes)-machine.UsualColdNs)
+		displaced := bytes
+		if wait := r.RunqueueWaitNs; wait >= 0 {
+			displaced = math.Min(bytes, readPerNs*wait/math.Max(1, float64(p.preemptions)))
+		}
+		return noise.MoreShare*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(displaced)-machine.UsualColdNs)
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs

@@ -122,3 +122,18 @@ func TestRunsMayLoseMoreOrLessThanLooksSaw(t *testing.T) {
 		}
 	}
 }
+
+// Neighbours leave 100 µs to refill for each 256 KiB. In 0.2 ms they can displace 4 MB of a program of 64 MB, which takes
+// 1.5 ms to refill; in 20 ms they displace all of it each time.
+func TestOthersDisplaceWhatTheyCanRead(t *testing.T) {
+	noise := machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), RefillNs: 100e3, Refills: 10}
+	for waitNs, want := range map[float64]float64{0.2 * ms: 4e6, 20 * ms: 128 << 20, math.NaN(): 128 << 20} {
+		r := Run{grossLowNs: 50 * ms, grossHighNs: 50 * ms, RunqueueWaitNs: waitNs}
+		r.UserNs, r.InvoluntarySwitches = 50*ms, 2
+		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 64<<20)
+		want = 2*(machine.ColdNs-machine.UsualColdNs) + 100e3*want/machine.RefilledBytes
+		if math.Abs(r.slackNs-want) > 1 {
+			t.Errorf("a wait of %g ns: the time may be less by %g ns, want %g", waitNs, r.slackNs, want)
+		}
+	}
+}
