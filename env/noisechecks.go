@@ -169,6 +169,8 @@ const (
 	// sharesTail is the part of the draws beyond each bound. It is less than 0.025 since bootstrap intervals of few looks
 	// that differ much are too narrow.
 	sharesTail = 0.01
+	// mostPicks bounds the looks of a group, of which others may have left hardly any time.
+	mostPicks = 200
 	// longestRunNs is a length of runs from which on a typical run loses the mean.
 	longestRunNs = 1e9
 )
@@ -192,7 +194,7 @@ func (w *NoiseChecks) typicalShares(runLooks int) []float64 {
 		groups = groups[:0]
 		for len(groups) < max(fewestGroups, sampledLooks/runLooks) {
 			var watchedNs, lostNs float64
-			for watchedNs < (float64(runLooks)-0.5)*float64(nextLook) {
+			for picks := 0; watchedNs < (float64(runLooks)-0.5)*float64(nextLook) && picks < mostPicks; picks++ {
 				n := drawn[rng.IntN(len(drawn))]
 				watchedNs, lostNs = watchedNs+n.WatchedNs, lostNs+n.WatchedNs*n.ShareLost()
 			}

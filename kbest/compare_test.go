@@ -204,3 +204,44 @@ func TestCompareRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Two equal functions of 3 ms beside a bursty neighbour: of some pairs, the samples of one that kept their CPU each hold
+// an interruption, and the corrected samples of the other don't.
+func TestRatiosWhereChoicesOfSamplesDisagree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	for _, r := range recorded(t) {
+		if r.Name != "xeon-bursty" && r.Name != "turin-quiet" {
+			continue
+		}
+		n := cases(32)
+		ratios := make([]stats.Estimate, n)
+		parallel(n, func(i int) {
+			s := newSimulated(uint64(i), clocktest.Sharing{LookNs: 1500, Recorded: &r}, 1, 10)
+			plan := DefaultPlan
+			plan.Seed = uint64(i)
+			results, err := s.station.Measure(background, plan, s.work(3e6), s.work(3e6))
+			if err != nil {
+				panic(err)
+			}
+			c, err := Compare(results[0], results[1], 0.01)
+			if err != nil {
+				panic(err)
+			}
+			ratios[i] = c.Ratio
+		})
+		held := 0
+		var widths []float64
+		for _, e := range ratios {
+			if e.Covers(1) {
+				held++
+			}
+			widths = append(widths, e.RelativeHalfWidth())
+		}
+		t.Logf("%s: %d of %d hold 1, half-width %.2g %%", r.Name, held, n, 100*stats.Median(widths))
+		if held < atLeast(n) || stats.Median(widths) > 0.02 {
+			t.Errorf("%s: %d of %d hold 1, half-width %.2g %%", r.Name, held, n, 100*stats.Median(widths))
+		}
+	}
+}

@@ -149,6 +149,16 @@ func (v inference) estimate() stats.Estimate {
 	return e
 }
 
+// otherShares returns how far below and above the estimate that of another choice of samples lies, as shares; 0 if that
+// does not disagree.
+func (v inference) otherShares() (below, above float64) {
+	if !(v.otherNs > 0) {
+		return 0, 0
+	}
+	off := v.otherNs/v.estimate().Value - 1
+	return math.Max(0, -off), math.Max(0, off)
+}
+
 // observedNs returns the statistic, of whole samples.
 func (v inference) observedNs() float64 { return v.mean(func(i int) float64 { return v.runNs[i] }) }
 
