@@ -17,14 +17,21 @@ import (
 type NoiseChecks struct {
 	// Watch looks at the caller's CPU for the given time; nil if that is not possible.
 	Watch func(context.Context, time.Duration) machine.Noise
-	looks []machine.Noise
+	looks []weighedLook
+	last  time.Time         // when the last look ended; zero before the first one
 	next  time.Time         // when the next look is due; zero before the first one
 	drawn map[int][]float64 // results of typicalShares of these looks, by the number of looks that a run is as long as
 }
 
+// weighedLook is what a look saw, and for how much time it counts.
+type weighedLook struct {
+	machine.Noise
+	weight float64
+}
+
 // firstLook, nextLook and contendedLook are the lengths of the first look, of later ones, and of those while others want
-// the CPU. lookAfter is the pause after a look. Looks take a twentieth of the time, or a sixth while others want the
-// CPU.
+// the CPU. lookAfter is the pause after a look, and soonAfter that while the looks differ much. Looks take a twentieth of
+// the time, or an eighth then, or a sixth while others want the CPU.
 const (
 	firstLook, nextLook, contendedLook = 50 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond
 	lookAfter, soonAfter               = 500 * time.Millisecond, 175 * time.Millisecond
@@ -37,10 +44,12 @@ func ChecksOf(n machine.Noise) *NoiseChecks {
 	return w
 }
 
-// Add adds what a look saw.
-func (w *NoiseChecks) Add(n machine.Noise) {
+// Add adds what a look saw. All that are added count alike.
+func (w *NoiseChecks) Add(n machine.Noise) { w.add(n, float64(lookAfter)) }
+
+func (w *NoiseChecks) add(n machine.Noise, weight float64) {
 	if n.Known() {
-		w.looks, w.drawn = append(w.looks, n), map[int][]float64{}
+		w.looks, w.drawn = append(w.looks, weighedLook{n, weight}), map[int][]float64{}
 	}
 }
 
@@ -69,7 +78,13 @@ func (w *NoiseChecks) Look(ctx context.Context, cpus []int) bool {
 		}
 		defer func() { _ = restore() }()
 	}
-	w.Add(w.Watch(ctx, span))
+	seen, weight := w.Watch(ctx, span), float64(lookAfter)
+	now := time.Now()
+	if !w.last.IsZero() { // looks may be denser at some times than at others
+		weight = math.Min(float64(now.Sub(w.last)), mostWeight*weight)
+	}
+	w.add(seen, weight)
+	w.last = now
 	return true
 }
 
@@ -84,15 +99,15 @@ func (w *NoiseChecks) span() time.Duration {
 	return nextLook
 }
 
-// differ reports whether the looks differ so much that the error of a typical short run's share is more than it would be
-// after many looks.
+// differ reports whether the looks differ so much that a typical short run's share is known less well than it would be after
+// many looks, by enough to matter.
 func (w *NoiseChecks) differ() bool {
 	if !w.Known() {
 		return false
 	}
 	shares := w.typicalShares(1)
 	share := stats.Quantile(shares, 0.5)
-	return stats.Quantile(shares, 1-sharesTail)-share > machine.NoiseError*share
+	return stats.Quantile(shares, 1-sharesTail)-share > math.Max(machine.NoiseError*share, smallShare)
 }
 
 // Known reports whether there was a look.
@@ -103,7 +118,7 @@ func (w *NoiseChecks) WithoutInterrupts() *NoiseChecks {
 	without := &NoiseChecks{}
 	for _, n := range w.looks {
 		n.Regular, n.IrregularShare, n.IrregularPerSecond, n.IrregularWorstNs = nil, 0, 0, 0
-		without.Add(n)
+		without.add(n.Noise, n.weight)
 	}
 	return without
 }
@@ -121,10 +136,11 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 	if w == nil {
 		return d
 	}
-	var perSecond float64
+	var lostNs, perSecond float64
 	var switches []float64
 	for _, n := range w.looks {
 		d.WatchedNs += n.WatchedNs
+		lostNs += n.WatchedNs * n.ShareLost()
 		perSecond += n.WatchedNs * n.IrregularPerSecond
 		d.IrregularWorstNs = math.Max(d.IrregularWorstNs, n.IrregularWorstNs)
 		if n.SwitchNs > 0 {
@@ -138,7 +154,6 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 	if !d.Known() {
 		return d
 	}
-	d.IrregularPerSecond = perSecond / d.WatchedNs
 	runLooks := 1
 	if ranNs > 0 {
 		runLooks = max(1, int(math.Min(ranNs, longestRunNs)/float64(nextLook)))
@@ -146,12 +161,16 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 	shares := w.typicalShares(runLooks)
 	share := stats.Quantile(shares, 0.5)
 	d.IrregularShare = share
+	if lostNs > 0 { // a typical run has as many fewer interrupts as it loses less
+		d.IrregularPerSecond = perSecond / lostNs * share
+	}
 	// An interruption that was seen once could by chance have been seen twice, or not at all. So the share may be off
 	// by the longest one.
 	once := math.Min(MostLost, d.IrregularWorstNs/d.WatchedNs)
 	believed := math.Min(MostLost, share)
-	d.LessShare = max(once, share-stats.Quantile(shares, sharesTail), believed*math.Hypot(looksError, math.Min(oneLookError, oneLookError*float64(nextLook)/d.WatchedNs)))
-	d.MoreShare = max(once, stats.Quantile(shares, 1-sharesTail)-share, believed*machine.NoiseError)
+	few := math.Min(mostLookError, float64(nextLook)/d.WatchedNs)
+	d.LessShare = max(once, share-stats.Quantile(shares, sharesTail), believed*math.Hypot(looksError, few))
+	d.MoreShare = max(once, stats.Quantile(shares, 1-sharesTail)-share, believed*math.Max(machine.NoiseError, few))
 	return d
 }
 
@@ -159,12 +178,16 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 const MostLost = 0.5
 
 const (
-	// looksError is the relative error of the share that many looks saw, and oneLookError that of a single look of
-	// nextLook, which is divided by their number. On a machine that lost 6 to 8 %, long and short chains of instructions and gaps between
-	// readings agreed within 5 % of that.
-	looksError, oneLookError = 0.05, 0.4
-	// resamples is the number of Monte Carlo draws of a typical run's share, and sampledLooks the number of looks
-	// that each takes, in groups of a run's length, of which there are fewestGroups at least.
+	// looksError is the relative error of the share that many looks saw. On a machine that lost 6 to 8 %, long and short
+	// chains of instructions and gaps between readings agreed within 5 % of that. The differences of few looks tell
+	// little of it: one over their number is added, as far as it is below mostLookError.
+	looksError, mostLookError = 0.05, 0.4
+	// smallShare is a share of the time that is not worth another look.
+	smallShare = 0.002
+	// mostWeight is the most that a look counts, compared with one after the usual pause: of a long pause it says little.
+	mostWeight = 4
+	// resamples is the number of Monte Carlo draws of a typical run's share. Each takes about sampledLooks looks, in
+	// fewestGroups groups or more that are as long as a run.
 	resamples, sampledLooks, fewestGroups = 100, 100, 15
 	// sharesTail is the part of the draws beyond each bound. It is less than 0.025 since bootstrap intervals of few looks
 	// that differ much are too narrow.
@@ -185,17 +208,22 @@ func (w *NoiseChecks) typicalShares(runLooks int) []float64 {
 		return shares
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	drawn := make([]*machine.Noise, len(w.looks))
+	drawn, until := make([]*weighedLook, len(w.looks)), make([]float64, len(w.looks)) // until sums the weights
 	shares, groups := make([]float64, 0, resamples), make([]float64, 0, sampledLooks)
 	for range resamples {
 		for i := range drawn {
 			drawn[i] = &w.looks[rng.IntN(len(w.looks))]
+			until[i] = drawn[i].weight
+			if i > 0 {
+				until[i] += until[i-1]
+			}
 		}
 		groups = groups[:0]
 		for len(groups) < max(fewestGroups, sampledLooks/runLooks) {
 			var watchedNs, lostNs float64
 			for picks := 0; watchedNs < (float64(runLooks)-0.5)*float64(nextLook) && picks < mostPicks; picks++ {
-				n := drawn[rng.IntN(len(drawn))]
+				i, _ := slices.BinarySearch(until, rng.Float64()*until[len(until)-1])
+				n := drawn[i]
 				watchedNs, lostNs = watchedNs+n.WatchedNs, lostNs+n.WatchedNs*n.ShareLost()
 			}
 			groups = append(groups, lostNs/watchedNs)

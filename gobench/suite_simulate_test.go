@@ -3,13 +3,14 @@ package gobench
 import (
 	"context"
 	"fmt"
-	"gonum.org/v1/gonum/stat/distuv"
 	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
 	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"chronoscope/env"
 	"chronoscope/machine"

@@ -164,10 +164,10 @@ func (p pair) paired() stats.Estimate {
 	}
 	e := stats.Estimate{Value: stats.Quantile(ratios, 0.5), Lo: stats.Quantile(ratios, 0.01), Hi: stats.Quantile(ratios, 0.99), Statistic: "ratio", N: min(a.to-a.from, b.to-b.from)}
 	strange := math.Hypot(a.strangeNs(spreadsA)/observedA, b.strangeNs(spreadsB)/observedB)
-	belowA, aboveA := a.otherShares()
-	belowB, aboveB := b.otherShares()
-	e.Lo *= 1 - math.Min(1, strange+aboveA+belowB+b.alikeNs()/observedB+p.b.fixedShare()+p.b.unseen(&b, &a))
-	e.Hi *= 1 + strange + belowA + aboveB + a.alikeNs()/observedA + p.a.fixedShare() + p.a.unseen(&a, &b)
+	leastA, greatestA := a.otherFactors()
+	leastB, greatestB := b.otherFactors()
+	e.Lo *= leastB / greatestA * (1 - math.Min(1, strange+b.alikeNs()/observedB+p.b.fixedShare()+p.b.unseen(&b, &a)))
+	e.Hi *= greatestB / leastA * (1 + strange + a.alikeNs()/observedA + p.a.fixedShare() + p.a.unseen(&a, &b))
 	return e
 }
 

@@ -48,9 +48,9 @@ const scenarios = 200
 
 // newInference chooses the samples and the statistic. Usually it takes the samples that kept their CPU. If
 // these are fewer than half, all of them may hold an interruption that some of the others escaped. Then it
-// takes all samples, if the excess is known better with them and the estimate agrees with that of the samples
-// that kept their CPU. If it is lower, perhaps each of these holds an interruption, or the kernel's CPU time is
-// wrong. The estimates of both then bound the result, and a difference of up to a typical interruption counts as one.
+// takes all samples, if the excess is known better with them and both estimates agree. If all samples give less, by up to
+// a typical interruption, each of those that kept their CPU is taken to hold one. If they differ otherwise, the kernel's
+// CPU time may be wrong, and the samples that kept their CPU count. Either way both estimates bound the result.
 func newInference(accepted []*Sample, model disturbances, accuracy float64, o overhead, speed coreSpeed, k int, rng *rand.Rand) inference {
 	v := inference{model: model, accuracy: accuracy, overhead: o, speed: speed, k: k, rng: rng}
 	kept := calm(accepted, k)
@@ -61,7 +61,7 @@ func newInference(accepted []*Sample, model disturbances, accuracy float64, o ov
 			if kept.Covers(other.Value) {
 				return all
 			}
-			if kept.Lo-other.Value <= model.looks.eachNs()/float64(least.n) {
+			if less := kept.Lo - other.Value; less > 0 && less <= model.looks.eachNs()/float64(least.n) {
 				all.otherNs = kept.Value
 				return all
 			}
@@ -149,14 +149,14 @@ func (v inference) estimate() stats.Estimate {
 	return e
 }
 
-// otherShares returns how far below and above the estimate that of another choice of samples lies, as shares; 0 if that
-// does not disagree.
-func (v inference) otherShares() (below, above float64) {
-	if !(v.otherNs > 0) {
-		return 0, 0
+// otherFactors returns the least and the greatest factor by which another choice of samples differs; 1 and 1 if it does
+// not disagree.
+func (v inference) otherFactors() (least, greatest float64) {
+	value := v.estimate().Value
+	if !(v.otherNs > 0 && value > 0) {
+		return 1, 1
 	}
-	off := v.otherNs/v.estimate().Value - 1
-	return math.Max(0, -off), math.Max(0, off)
+	return math.Min(1, v.otherNs/value), math.Max(1, v.otherNs/value)
 }
 
 // observedNs returns the statistic, of whole samples.
@@ -197,7 +197,7 @@ func (v inference) draws(other inference) (own, others draws) {
 		own.add(excess, spread, least, near-v.mean(of))
 		others.add(excess-v.mean(of)+other.mean(of), drawn[other.to-1]-drawn[other.from], least, near-other.mean(of))
 	}
-	// Of the K least of many, the distances say nothing: these are equal where all escaped, or none.
+	// The distances of the K least say nothing: these are equal if all of them escaped, and if none did.
 	others.likely(v.runNs[other.to-1] - v.runNs[other.from])
 	own.sort()
 	others.sort()

@@ -231,13 +231,23 @@ func (l *looks) known() bool { return len(l.all) > 0 }
 // share returns the time lost as a share of the running time; 0 if there was no look.
 func (l *looks) share() float64 { return l.lostNs / math.Max(1, l.ranNs) }
 
-// eachNs returns how long a loss is on average; 0 if there was none.
+// eachNs returns how long typical interruptions are: half of the lost time is in ones that are at most as long, so that
+// neither many short ones nor a rare long one hides the ticks. It is 0 if nothing was lost.
 func (l *looks) eachNs() float64 {
-	losses := 0
+	var each []float64
 	for _, one := range l.all {
-		losses += len(one.lostNs)
+		for i := range one.lostNs {
+			each = append(each, one.lostNs[i]-one.before(i))
+		}
 	}
-	return l.lostNs / math.Max(1, float64(losses))
+	slices.Sort(each)
+	sum := 0.0
+	for _, ns := range each {
+		if sum += ns; sum >= l.lostNs/2 {
+			return ns
+		}
+	}
+	return 0
 }
 
 // due reports whether it is time for another look, after samples of tookNs each that took samplesNs in all.
@@ -260,8 +270,9 @@ type disturbances struct {
 type scenario struct {
 	// looks are drawn with replacement from those of the measurement, as many as there are (a bootstrap).
 	looks []*look
-	// factor is the true loss divided by the loss that the looks saw. held is the share of the losses that CPU
-	// time includes, as kernels may leave interrupts out of it.
+	// factor is the true loss divided by the loss that the looks saw. In half of the scenarios it is up to
+	// machine.NoiseError more, as the looks' chains have no data that interrupts could displace. held is the share of the
+	// losses that CPU time includes, as kernels may leave interrupts out of it.
 	factor, held float64
 	// longerNs is added to the length of stretches, since the moments of losses are only known to within a chain.
 	longerNs float64
@@ -272,9 +283,10 @@ type scenario struct {
 	// rooms has the room in each of the looks for runs of roomNs.
 	rooms  []room
 	roomNs float64
-	// switchNs is the cost of a switch. hiddenNs is added for the interruption that causes it, as a tick may: looks don't
-	// see that one. It is 0 in half of the scenarios, and up to a typical loss in the others: with three loops on the
-	// EPYC, figures of 60 ms were off by 0.5 %, or 6 µs a switch, where interruptions take 20 µs.
+	// switchNs is the cost of a switch. hiddenNs is what the CPU time holds of the interruption that causes it, as a
+	// tick may: looks don't see that one. It is 0 in half of the scenarios, and up to half of a typical interruption in
+	// the others, as that ends in another thread: with three loops on the EPYC, figures of 60 ms were off by 0.5 %, or
+	// 6 µs a switch, where interruptions take 20 µs.
 	switchNs, hiddenNs float64
 	// unseenPerNs is the rate of interruptions so rare that the looks missed them, unseenNs their length.
 	unseenPerNs, unseenNs float64
@@ -283,8 +295,8 @@ type scenario struct {
 const (
 	// looksSpread is the standard deviation of the logarithm of a scenario's factor, however many looks there are: on
 	// a machine that lost 6 to 8 %, long chains, short chains and gaps between readings agreed within 5 % of that.
-	// oneLookSpread is added after a single look, and divided by the number of looks: the differences of many tell
-	// themselves how far they may be off.
+	// oneLookSpread, divided by the number of looks, is added to it: how far many looks may be off follows from their
+	// own differences.
 	looksSpread, oneLookSpread = 0.05, 0.4
 	// leastUnseenNs and mostUnseenNs bound the length of an interruption that the looks can have missed.
 	leastUnseenNs, mostUnseenNs = 1e3, 2e5
@@ -293,7 +305,6 @@ const (
 // draw draws one scenario into w.
 func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 	w.switchNs = d.switches.draw(rng)
-	w.hiddenNs = math.Max(0, 2*rng.Float64()-1) * d.looks.eachNs()
 	w.looks, w.roomNs = w.looks[:0], 0
 	n := len(d.looks.all)
 	if n == 0 {
@@ -303,13 +314,18 @@ func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 		w.looks = append(w.looks, &d.looks.all[rng.IntN(n)])
 	}
 	w.factor = math.Exp(rng.NormFloat64() * math.Hypot(looksSpread, oneLookSpread/float64(n)))
+	w.factor *= 1 + machine.NoiseError*sometimes(rng)
 	lackLeast, lackMost := d.looks.lacking()
 	w.held = 1 - lackLeast - rng.Float64()*(lackMost-lackLeast)
+	w.hiddenNs = w.held * d.looks.eachNs() / 2 * sometimes(rng)
 	w.longerNs = d.looks.chainNs * (2*rng.Float64() - 1)
 	w.sticky = rng.Float64()
 	w.unseenPerNs = rng.ExpFloat64() / d.looks.ranNs
 	w.unseenNs = leastUnseenNs * math.Exp(rng.Float64()*math.Log(mostUnseenNs/leastUnseenNs))
 }
+
+// sometimes draws 0 in half of the cases, and else a number up to 1: how much there is of something that may be.
+func sometimes(rng *rand.Rand) float64 { return math.Max(0, 2*rng.Float64()-1) }
 
 // lacking returns the share of the losses that CPU time does not include, at least and at most.
 func (l *looks) lacking() (least, most float64) {

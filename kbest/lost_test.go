@@ -132,3 +132,37 @@ func TestSamplesAsLongAsATimersPeriod(t *testing.T) {
 		}
 	}
 }
+
+// Work of 20 ms whose data interrupts displace, so that each costs it a quarter more than a chain of instructions, which
+// is all that looks see.
+func TestInterruptsDisplaceData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	const ns = 20e6
+	all := recorded(t)
+	r := all[slices.IndexFunc(all, func(r clocktest.Recording) bool { return r.Name == "turin-quiet" })]
+	n := cases(24)
+	covered, wrong := make([]bool, n), make([]bool, n)
+	parallel(n, func(i int) {
+		s := newSimulated(uint64(i), clocktest.Sharing{LookNs: 1500, Recorded: &r}, 1, 10)
+		plan := DefaultPlan
+		plan.Seed = uint64(i)
+		work := Subject{Name: "work", Run: func(n int) {
+			begun := s.scheduler.RanNs()
+			s.machine.Run(float64(n) * ns)
+			s.machine.Run(0.25 * (s.scheduler.RanNs() - begun - float64(n)*ns))
+		}}
+		results, err := s.station.Measure(background, plan, work)
+		if err != nil {
+			panic(err)
+		}
+		m := measured{trialCase: trialCase{seed: uint64(i), truthNs: ns, load: 1}, result: results[0], truth: ns}
+		covered[i], wrong[i] = m.result.Estimate.Covers(ns), m.wronglyTrusted() || m.wrong()
+	})
+	hit, wrongly := len(slices.DeleteFunc(covered, func(is bool) bool { return !is })), len(slices.DeleteFunc(wrong, func(is bool) bool { return !is }))
+	t.Logf("%d of %d covered, %d wrongly trusted", hit, n, wrongly)
+	if hit < atLeast(n) || wrongly > 0 {
+		t.Errorf("%d of %d covered, %d wrongly trusted", hit, n, wrongly)
+	}
+}

@@ -95,7 +95,7 @@ func (w whole) disturbed(v inference, model disturbances) []float64 {
 	var one scenario
 	for range scenarios {
 		model.draw(v.rng, &one)
-		drawn = append(drawn, one.switchNs*w.switches+one.lost(v.rng, w.byClockNs, false)+one.held*one.lost(v.rng, w.byCPUNs, false))
+		drawn = append(drawn, (one.switchNs+one.hiddenNs)*w.switches+one.lost(v.rng, w.byClockNs, false)+one.held*one.lost(v.rng, w.byCPUNs, false))
 	}
 	slices.Sort(drawn)
 	return drawn

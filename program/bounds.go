@@ -167,9 +167,10 @@ func (r *Run) byAccounts(cpus int) {
 // aloneNs and aloneShare bound the CPU time, besides its first thread's, of a program that counts as having one thread.
 const aloneNs, aloneShare = 0.3e6, 0.01
 
-// readPerNs is how many bytes a CPU can read from memory in a nanosecond, at most. Others can't displace more than that
-// while the program waits for them: an idle machine's kernel threads have a CPU for 0.1 ms at a time.
-const readPerNs = 20
+// A preemption displaces at most ownCacheBytes, as the program may go on where the core's own cache holds none of its
+// data, or what others can read meanwhile, at readPerNs bytes a nanosecond. An idle machine's kernel threads have a CPU
+// for 0.1 ms at a time.
+const ownCacheBytes, readPerNs = 2 << 20, 40
 
 // takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
 // CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used.
@@ -201,14 +202,14 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
 	down := func(p progress) float64 {
 		displaced := bytes
 		if wait := r.RunqueueWaitNs; wait >= 0 {
-			displaced = math.Min(bytes, readPerNs*wait/math.Max(1, float64(p.preemptions)))
+			displaced = math.Min(bytes, math.Max(ownCacheBytes, readPerNs*wait/math.Max(1, float64(p.preemptions))))
 		}
 		return noise.MoreShare*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(displaced)-machine.UsualColdNs)
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
-	// The share is a mean, and the estimate a median. The median of a Poisson distribution is less than ln 2 below
+	// The number of interrupts in a median run is about its mean. The median of a Poisson distribution is less than ln 2 below
 	// its mean and less than 1/3 above. If the mean is at most ln 2, the median is 0.
 	if n := interruptsPerSecond(noise.Noise); n > 0 {
 		each := 1e9 * share / n

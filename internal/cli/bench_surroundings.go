@@ -34,7 +34,7 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 	if err == nil {
 		here.cpus, here.cpu, here.setting.CPUs = cpus, cpus[len(cpus)-1], len(cpus)
 	}
-	e.bar.show(0, "tracing the machine's noise")
+	e.bar.show(0, "looking at the machine's noise")
 	if here.counter, err = e.openCounter(ctx); err != nil {
 		return here, err
 	}
@@ -43,16 +43,34 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 		return here, nil
 	}
 	here.setting.CoreHz = here.coreHz()
-	here.setting.Checks = &env.NoiseChecks{Watch: func(ctx context.Context, span time.Duration) machine.Noise {
-		if here.cpu >= 0 {
-			if release, err := env.Thread(here.cpu); err == nil {
+	here.setting.Checks = here.checks()
+	here.setting.Checks.Look(ctx, nil)
+	if !here.setting.Checks.Known() && ctx.Err() == nil {
+		e.caveat("what interrupts the CPUs is not known: the kernel does not count a thread's waits and switches")
+	}
+	return here, ctx.Err()
+}
+
+// checks returns looks at the CPU's noise, none of which was made yet; nil if the counter can't be read.
+func (h *surroundings) checks() *env.NoiseChecks {
+	if h.counter.Clock == nil {
+		return nil
+	}
+	return &env.NoiseChecks{Watch: func(ctx context.Context, span time.Duration) machine.Noise {
+		if h.cpu >= 0 {
+			if release, err := env.Thread(h.cpu); err == nil {
 				defer release()
 			}
 		}
-		return env.Watch(ctx, here.counter, span)
+		return env.Watch(ctx, h.counter, span)
 	}}
-	here.setting.Checks.Look(ctx, nil)
-	return here, ctx.Err()
+}
+
+// settingNow returns the setting for another measurement, which looks at the noise anew.
+func (h *surroundings) settingNow() gobench.Setting {
+	setting := h.setting
+	setting.Checks = h.checks()
+	return setting
 }
 
 // coreHz returns the core's present rate; NaN if it is not known.

@@ -64,7 +64,7 @@ func (b *builds) open(ctx context.Context) (release func(), err error) {
 	}
 	p := here.processes(gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout, Nice: b.flags.nice})
 	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
-		return b.compareBenchmarks(ctx, p, here.setting, good, commit, n, most)
+		return b.compareBenchmarks(ctx, p, here.settingNow(), good, commit, n, most)
 	}
 	return here.close, nil
 }
