@@ -57,12 +57,12 @@ func (t *Thread) Look() (ThreadUse, error) {
 		return u, fmt.Errorf("CPU time of the thread: %w", err)
 	}
 	u.CPUNs = now.Nano()
-	u.CPU, err = currentCPU()
+	u.CPU, err = CurrentCPU()
 	return u, err
 }
 
-// currentCPU returns the CPU on which the calling thread runs (getcpu(2)).
-func currentCPU() (int, error) {
+// CurrentCPU returns the CPU on which the calling thread runs (getcpu(2)).
+func CurrentCPU() (int, error) {
 	var cpu uint32
 	if _, _, errno := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
 		return 0, fmt.Errorf("the CPU that the thread runs on: getcpu: %w", errno)

@@ -112,22 +112,22 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if !c.Untraced {
 		calls := countCalls(c.CallsEvent)
 		defer calls.close()
-		pid, _, err := c.fork(files, true)
+		p, err := c.fork(files, true)
 		if err == nil {
-			c.started(pid)
+			c.started(p.pid)
 			c.standAside()
-			t := &tracer{leader: pid, watch: w}
+			t := &tracer{leader: p.pid, watch: w}
 			if c.NoteWaits {
 				t.waits = &waits{}
 			}
 			if c.NoteClocks {
-				t.looks = newLooks(pid)
+				t.looks = newLooks(p.pid)
 			}
 			t.noteOpens = c.NoteOpens
 			r, err = t.trace(ctx)
 			r.Calls = calls.count()
 			r.noted(t.waits, t.looks)
-			r.watched(pid, w, unwatched)
+			r.watched(p, w, unwatched)
 			return r, err
 		}
 		if !traceRefused(err) {
@@ -136,20 +136,20 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 		refused = err
 	}
 	before := time.Now()
-	pid, pidfd, err := c.fork(files, false)
+	p, err := c.fork(files, false)
 	if err != nil {
 		return Run{}, err
 	}
-	c.started(pid)
-	if pidfd >= 0 {
-		defer unix.Close(pidfd)
+	c.started(p.pid)
+	if p.fd >= 0 {
+		defer unix.Close(p.fd)
 	}
-	a := awaited{pid: pid, pidfd: pidfd, watch: w, own: with.own, before: before, after: time.Now(), long: with.lasted > 2*attentive}
+	a := awaited{pid: p.pid, pidfd: p.fd, watch: w, own: with.own, before: before, after: time.Now(), long: with.lasted > 2*attentive}
 	r, err = a.await(ctx)
 	with.lasted = time.Since(a.after)
-	w.killLeft(pid)
+	w.killLeft(p.pid)
 	r.Untraced, r.Unnoted, r.Unclocked = refused, refused, refused
-	r.watched(pid, w, unwatched)
+	r.watched(p, w, unwatched)
 	return r, err
 }
 
@@ -166,8 +166,35 @@ func (c Command) standAside() {
 	}
 }
 
+// withoutLaunch leaves out the time for which an untraced program, before its first instruction, had lost its CPU to the
+// thread that started it: the kernel wakes that thread at the end of the exec. Nothing is left out if that thread ran on
+// another CPU.
+func (r *Run) withoutLaunch(p started) {
+	lost := slices.IndexFunc(r.Events, func(e Event) bool { return e.Kind == Preempted && e.Thread == p.pid && e.AtNs >= 0 })
+	if r.Untraced == nil || lost < 0 || lost+1 == len(r.Events) || r.ExecNs+r.Events[lost].AtNs > p.seenNs || r.Events[lost].CPU != p.cpu {
+		return
+	}
+	got := r.Events[lost+1]
+	if got.Kind != SwitchedIn || got.Thread != p.pid || len(r.Threads) == 0 {
+		return
+	}
+	ns := got.AtNs - r.Events[lost].AtNs
+	r.Events = slices.Delete(r.Events, lost, lost+2)
+	for i := range r.Events {
+		if i >= lost {
+			r.Events[i].AtNs -= ns
+		} else {
+			r.Events[i].CPU = got.CPU
+		}
+	}
+	r.ExecNs += ns
+	first := &r.Threads[0]
+	r.WallNs, first.ReadNs, first.WaitNs = r.WallNs-ns, first.ReadNs-ns, max(0, first.WaitNs-ns)
+}
+
 // watched enters what the kernel noted of a program that has ended.
-func (r *Run) watched(pid int, w *watch, unwatched error) {
+func (r *Run) watched(p started, w *watch, unwatched error) {
+	pid := p.pid
 	r.Unwatched = unwatched
 	if w == nil {
 		return
@@ -193,6 +220,7 @@ func (r *Run) watched(pid int, w *watch, unwatched error) {
 		r.Events, r.Unwatched = nil, errUnaccounted
 	default:
 		r.WallNs, r.WallErrorNs = ended, 0
+		r.withoutLaunch(p)
 	}
 }
 
@@ -362,17 +390,26 @@ func rootCause(err error) error {
 	return err
 }
 
-// fork starts the program; a traced program stops at its first instruction. pidfd tells of its end
-// (pidfd_open(2)), and is below 0 on old kernels.
-func (c Command) fork(files [3]*os.File, traced bool) (pid, pidfd int, err error) {
-	pidfd = -1
+// started is a program that has been started.
+type started struct {
+	pid int
+	fd  int // tells of its end (pidfd_open(2)); below 0 on old kernels
+	// seenNs is when the calling thread learned that the program had done its exec, by the clock of the events, and cpu
+	// the CPU that the thread ran on then; -1 if unknown.
+	seenNs int64
+	cpu    int
+}
+
+// fork starts the program; a traced program stops at its first instruction.
+func (c Command) fork(files [3]*os.File, traced bool) (p started, err error) {
+	p = started{fd: -1, cpu: -1}
 	if len(c.CPUs) > 0 { // a child inherits the CPUs of its parent
 		before, err := machine.Affinity()
 		if err != nil {
-			return 0, pidfd, err
+			return p, err
 		}
 		if err := machine.SetAffinity(c.CPUs); err != nil {
-			return 0, pidfd, err
+			return p, err
 		}
 		defer machine.SetAffinity(before)
 	}
@@ -383,20 +420,24 @@ func (c Command) fork(files [3]*os.File, traced bool) (pid, pidfd int, err error
 	// Without a tracer, the program needs another way to end with its parent: Pdeathsig.
 	attr := &syscall.SysProcAttr{Ptrace: traced, Setpgid: !c.OwnSession, Setsid: c.OwnSession, Pdeathsig: unix.SIGKILL}
 	if !traced {
-		attr.PidFD = &pidfd
+		attr.PidFD = &p.fd
 	}
-	pid, err = syscall.ForkExec(c.Path, append([]string{c.Path}, c.Args...), &syscall.ProcAttr{
+	p.pid, err = syscall.ForkExec(c.Path, append([]string{c.Path}, c.Args...), &syscall.ProcAttr{
 		Dir: c.Dir, Env: env, Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
 		Sys: attr,
 	})
+	p.seenNs = monotonicNs()
+	if cpu, err := machine.CurrentCPU(); err == nil {
+		p.cpu = cpu
+	}
 	runtime.KeepAlive(files)
 	if err != nil {
-		return 0, -1, &StartError{Path: c.Path, Err: err}
+		return started{fd: -1}, &StartError{Path: c.Path, Err: err}
 	}
 	if c.OwnSession && c.Nice != 0 { // some kernels have no such groups
-		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(c.Nice)), 0)
+		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", p.pid), []byte(strconv.Itoa(c.Nice)), 0)
 	}
-	return pid, pidfd, nil
+	return p, nil
 }
 
 // killGroup kills all processes of the program's process group.
