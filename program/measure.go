@@ -132,6 +132,8 @@ type series struct {
 	// alone holds the probes in which all readings of clocks were seen.
 	alone     []alone
 	contended []contendedRun
+	// recordings tell whether it pays to record tracepoints.
+	recordings recordings
 	// busyTold says that the program learns how busy the machine is from a file.
 	busyTold bool
 	// favoured are the runs at favouredNice.
@@ -289,7 +291,7 @@ func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Ru
 	command := s.command
 	command.NoteWaits, command.NoteClocks, command.NoteOpens = !s.probed, !s.probed, !s.probed && s.noteOpens
 	command.spentNs = s.spentNs
-	command.noteWakeups = s.probed && !traced && s.waitsForSomething()
+	command.noteWakeups = s.probed && !traced && s.waitsForSomething() && s.recordings.pay()
 	command.noteTimedCalls = command.noteWakeups && (s.timedWaits > 0 || s.someUnnoted) // they slow every system call
 	return m.once(ctx, command, traced)
 }
@@ -359,6 +361,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 		s.sentinels++
 	}
 	run.bound(cpus)
+	s.recordings.add(run)
 	run.elsewhere = run.othersElsewhere(cpus)
 	run.allowForDeadline(s.waits(), s.timedWaits, blocked, threaded)
 	s.yields = max(s.yields, run.Yields)

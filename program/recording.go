@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"chronoscope/stats"
 	"chronoscope/tracepoint"
 )
 
@@ -30,6 +31,40 @@ const tracepointNs, recordedCold = 1e3, 2
 // leastHeldUpNs is the least time by which a recorder of timed calls holds up each system call. 10 to 14 ns were seen; a
 // core that changes its rate between the two measurements may hide them.
 const leastHeldUpNs = 10
+
+// recordings are what runs of a program show of the use of recording tracepoints: it takes time from the program, and on
+// a calm machine there is little that the events could tell.
+type recordings struct {
+	// doubtNs is what remains unknown of each recorded run: between its bounds, and because it was recorded.
+	doubtNs []float64
+	// othersNs is the time by which others can have delayed each run, as far as is known without recording; infinite if
+	// unknown.
+	othersNs []float64
+}
+
+// pay reports whether the time of the next run will be known better if it is recorded. The first few runs are.
+func (s *recordings) pay() bool {
+	const few, recent = 3, 9
+	if len(s.doubtNs) < few {
+		return true
+	}
+	return stats.Median(s.othersNs[max(0, len(s.othersNs)-recent):]) >= stats.Median(s.doubtNs)
+}
+
+// add adds a bounded run. Traced runs tell nothing: their stops take longer.
+func (s *recordings) add(r *Run) {
+	if r.Untraced == nil || !r.noted {
+		return
+	}
+	others := math.Inf(1)
+	if r.Others.Known {
+		others = float64(r.Others.CPUNs + r.BesideNs)
+	}
+	s.othersNs = append(s.othersNs, others)
+	if r.traced.heldUpKnown {
+		s.doubtNs = append(s.doubtNs, r.HighNs-r.LowNs+r.traced.recordedNs)
+	}
+}
 
 // firstNamespace is the initial namespace of process numbers (PROC_PID_INIT_INO of
 // include/linux/proc_fs.h). Processes in other namespaces see other numbers than the events hold.
