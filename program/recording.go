@@ -48,7 +48,7 @@ func (s *recordings) pay() bool {
 	if len(s.doubtNs) < few {
 		return true
 	}
-	return stats.Median(s.othersNs[max(0, len(s.othersNs)-recent):]) >= stats.Median(s.doubtNs)
+	return !(stats.Median(s.othersNs[max(0, len(s.othersNs)-recent):]) < stats.Median(s.doubtNs)) // NaN if unknown
 }
 
 // add adds a bounded run. Traced runs tell nothing: their stops take longer.
