@@ -20,7 +20,7 @@ var corrections = []correction{
 	{"that interrupts may take more", "program/bounds.go", "return noise.MoreShare*p.ranNs + float64(p.preemptions)", "return float64(p.preemptions)"},
 	{"that interrupts may take less", "program/bounds.go", "return noise.LessShare*p.ranNs + certain(p)", "return certain(p)"},
 	{"preemptions", "program/bounds.go", "float64(p.preemptions)*each }", "0 * float64(p.preemptions) * each }"},
-	{"cold caches after preemptions", "program/bounds.go", "(noise.MostColdNs(displaced)-machine.UsualColdNs)", "0*(noise.MostColdNs(displaced)-machine.UsualColdNs)"},
+	{"cold caches after preemptions", "program/bounds.go", "(noise.MostColdNs(displaced) - machine.UsualColdNs)", "0*(noise.MostColdNs(displaced)-machine.UsualColdNs)"},
 	{"waits for a CPU", "program/bounds.go", "\t\tr.byEvents(cpus)\n", "\t\tr.byEvents(cpus)\n\t\tr.LowNs, r.HighNs = r.traced.wallNs, r.traced.wallNs\n"},
 	{"steal", "program/bounds.go", "r.LowNs, r.HighNs = t.low.atNs-stopped-stolen,", "r.LowNs, r.HighNs = t.low.atNs-stopped,"},
 	{"steal of a single thread", "program/bounds.go", "\t\tr.HighNs -= t.stolenNs\n", ""},

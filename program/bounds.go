@@ -167,9 +167,9 @@ func (r *Run) byAccounts(cpus int) {
 // aloneNs and aloneShare bound the CPU time, besides its first thread's, of a program that counts as having one thread.
 const aloneNs, aloneShare = 0.3e6, 0.01
 
-// A preemption displaces at most ownCacheBytes, as the program may go on where the core's own cache holds none of its
-// data, or what others can read meanwhile, at readPerNs bytes a nanosecond. An idle machine's kernel threads have a CPU
-// for 0.1 ms at a time.
+// A preemption displaces at most what others can read meanwhile, at readPerNs bytes a nanosecond: an idle machine's kernel
+// threads have a CPU for 0.1 ms at a time. If the program goes on at another CPU, whose own cache holds none of its data,
+// it is ownCacheBytes or more.
 const ownCacheBytes, readPerNs = 2 << 20, 40
 
 // takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
@@ -200,11 +200,17 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
 	r.HighNs = math.Max(r.LowNs, r.HighNs-high.ranNs*share-certain(high)*each)
 	up := func(p progress) float64 { return noise.LessShare*p.ranNs + certain(p)*(each-least) }
 	down := func(p progress) float64 {
-		displaced := bytes
+		here, elsewhere := bytes, p.preemptions
 		if wait := r.RunqueueWaitNs; wait >= 0 {
-			displaced = math.Min(bytes, math.Max(ownCacheBytes, readPerNs*wait/math.Max(1, float64(p.preemptions))))
+			here = math.Min(bytes, readPerNs*wait/math.Max(1, float64(p.preemptions)))
 		}
-		return noise.MoreShare*p.ranNs + float64(p.preemptions)*(noise.MostColdNs(displaced)-machine.UsualColdNs)
+		if r.noted {
+			elsewhere = min(elsewhere, r.traced.moves)
+		}
+		cold := func(n int, displaced float64) float64 {
+			return float64(n) * (noise.MostColdNs(displaced) - machine.UsualColdNs)
+		}
+		return noise.MoreShare*p.ranNs + cold(p.preemptions-elsewhere, here) + cold(elsewhere, math.Max(here, math.Min(bytes, ownCacheBytes)))
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs

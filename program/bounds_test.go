@@ -124,17 +124,46 @@ func TestRunsMayLoseMoreOrLessThanLooksSaw(t *testing.T) {
 }
 
 // Neighbours leave 100 µs to refill for each 256 KiB of a program of 64 MiB. In two waits of 0.1 ms they can displace 4 MB
-// each time, in waits of 10 ms all of it, and where the wait is shorter than it takes, another core may hold none of what
-// fits into its own cache.
+// each time, and in waits of 10 ms all of it. In waits of 2 µs it is 80 kB. Another core, to which a program may move in
+// that time, can hold none of what fits into its own cache. Without events each wait may have moved it.
 func TestOthersDisplaceWhatTheyCanRead(t *testing.T) {
 	noise := machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), RefillNs: 100e3, Refills: 10}
-	for waitNs, want := range map[float64]float64{0.2 * ms: 8e6, 20 * ms: 128 << 20, 0.004 * ms: 4 << 20, math.NaN(): 128 << 20} {
-		r := Run{grossLowNs: 50 * ms, grossHighNs: 50 * ms, RunqueueWaitNs: waitNs}
+	const own = 2 << 20
+	for _, c := range []struct {
+		waitNs   float64 // in both preemptions
+		noted    bool
+		moves    int
+		displace []float64
+	}{
+		{0.2 * ms, false, 0, []float64{4e6, 4e6}},
+		{20 * ms, false, 0, []float64{64 << 20, 64 << 20}},
+		{0.004 * ms, false, 0, []float64{own, own}},
+		{0.004 * ms, true, 0, []float64{80e3, 80e3}},
+		{0.004 * ms, true, 1, []float64{80e3, own}},
+		{0.2 * ms, true, 2, []float64{4e6, 4e6}},
+		{math.NaN(), false, 0, []float64{64 << 20, 64 << 20}},
+	} {
+		r := Run{grossLowNs: 50 * ms, grossHighNs: 50 * ms, RunqueueWaitNs: c.waitNs, noted: c.noted}
 		r.UserNs, r.InvoluntarySwitches = 50*ms, 2
+		r.traced = trajectory{moves: c.moves, low: progress{ranNs: 50 * ms, preemptions: 2}, high: progress{ranNs: 50 * ms}}
 		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 64<<20)
-		want = 2*(machine.ColdNs-machine.UsualColdNs) + 100e3*want/machine.RefilledBytes
-		if math.Abs(r.slackNs-want) > 1 {
-			t.Errorf("a wait of %g ns: the time may be less by %g ns, want %g", waitNs, r.slackNs, want)
+		want := 0.0
+		for _, bytes := range c.displace {
+			want += machine.ColdNs - machine.UsualColdNs + 100e3*math.Max(1, bytes/machine.RefilledBytes)
 		}
+		if math.Abs(r.slackNs-want) > 1 {
+			t.Errorf("%+v: the time may be less by %g ns, want %g", c, r.slackNs, want)
+		}
+	}
+}
+
+// A program is preempted three times, and goes on at another CPU once.
+func TestMovesAreCounted(t *testing.T) {
+	run := begun().at(2, process.Preempted, 1, 1, 0).at(3, process.SwitchedIn, 1, 1, 0).
+		at(5, process.Preempted, 1, 1, 0).at(6, process.SwitchedIn, 1, 1, 1).
+		at(8, process.Preempted, 1, 1, 1).at(9, process.SwitchedIn, 1, 1, 1).at(10, process.Exited, 1, 1, 1).run(10, 7)
+	found, ok := follow(t.Context(), &run.Run, 2, 0, wakeupEvents{})
+	if !ok || found.preemptions != 3 || found.moves != 1 {
+		t.Errorf("%v: %d preemptions, %d moves", ok, found.preemptions, found.moves)
 	}
 }

@@ -26,7 +26,8 @@ type trajectory struct {
 	// low and high are the earliest and the latest time at which the program would have ended alone.
 	low, high progress
 	// preemptions is the number of times that other programs took a CPU away.
-	preemptions int
+	// moves is how many of these were preemptions of a thread that went on at another CPU.
+	preemptions, moves int
 	// displaced is how many of these were preemptions of a thread for whose CPU others of the program waited.
 	displaced int
 	// leaderWake and othersWake bound the time for which the first thread, and all others together, waited for

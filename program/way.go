@@ -198,6 +198,9 @@ func (w *way) begin(c change) {
 	if x.state == kept && !x.within && !c.first() && !x.woken && !c.foreign && c.atNs >= 0 && p.low.ranNs > freshNs {
 		w.preemptions++
 		w.lost++
+		if x.next != x.cpu {
+			w.moves++
+		}
 		if w.could > 1 && w.cpus > 0 && w.could > w.cpus-w.ran { // another one waits for this CPU
 			w.displaced++
 		}
