@@ -24,16 +24,17 @@ func TestTheLauncherTakesNothingFromTheProgram(t *testing.T) {
 		{"the launcher runs on another CPU", seenAtUs(75, 0), 70, false, 130, 50, 0, 6},
 		{"the launcher's CPU is unknown", seenAtUs(75, -1), 70, false, 130, 50, 0, 6},
 		{"the program had begun", seenAtUs(65, 1), 70, false, 130, 50, 0, 6},
+		{"the program had run for long", seenAtUs(1025, 1), 1020, false, 1080, 50, 0, 6},
 		{"it is traced", seenAtUs(75, 1), 70, true, 130, 50, 0, 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := Run{
-				WallNs: 130e3, ExecNs: 1e9,
+				WallNs: (c.lost + 60) * 1e3, ExecNs: 1e9,
 				Events: []Event{
 					event(-40, Preempted, 0), event(-20, SwitchedIn, 0), event(0, Executed, 0),
-					event(c.lost, Preempted, 1), event(c.lost+30, SwitchedIn, 1), event(130, Exited, 1),
+					event(c.lost, Preempted, 1), event(c.lost+30, SwitchedIn, 1), event(c.lost+60, Exited, 1),
 				},
-				Threads:  []Thread{{ID: pid, WaitNs: 50e3, ReadNs: 140e3}},
+				Threads:  []Thread{{ID: pid, WaitNs: 50e3, ReadNs: (c.lost + 70) * 1e3}},
 				Untraced: errUnasked,
 			}
 			if c.traced {
@@ -44,7 +45,7 @@ func TestTheLauncherTakesNothingFromTheProgram(t *testing.T) {
 			if r.WallNs != c.wallUs*1e3 || thread.WaitNs != c.waitUs*1e3 || r.ExecNs != 1e9+c.execUs*1e3 || len(r.Events) != c.afterwards {
 				t.Errorf("%+v, execNs %d, %d events", r, r.ExecNs, len(r.Events))
 			}
-			if last := r.Events[len(r.Events)-1]; last.AtNs != r.WallNs || thread.ReadNs != r.WallNs+10e3 || r.ExecNs+last.AtNs != 1e9+130e3 {
+			if last := r.Events[len(r.Events)-1]; last.AtNs != r.WallNs || thread.ReadNs != r.WallNs+10e3 || r.ExecNs+last.AtNs != 1e9+(c.lost+60)*1e3 {
 				t.Errorf("the end was noted at %d ns, and seen at %d", last.AtNs, thread.ReadNs)
 			}
 			if r.Events[2].AtNs != 0 {

@@ -71,6 +71,16 @@ func (c *conclusion) addedNs() float64 {
 // madScale makes a median absolute deviation comparable to a standard deviation.
 const madScale = 1.4826
 
+// littleLate is the share of the wall time above which a program that looks at clocks may do less because it waited, by more than
+// the wait: it may leave out a part of its work if it is too late for it. Below, the interval holds the wait.
+const littleLate = 0.02
+
+// mayLeaveOut reports whether the program looks at clocks, was late by enough to leave out a part of its work, and no run
+// whose clocks hid its waits shows what it does alone.
+func (c *conclusion) mayLeaveOut() bool {
+	return c.series.looksAtClock && math.IsInf(c.undoneNs(), 1) && c.typical((*Run).waitedNs) > littleLate*c.Wall.Value
+}
+
 // doneAlone returns the largest excess of the CPU time of a run whose clocks hid its waits over the usual CPU time; 0
 // if there is none.
 func (c *conclusion) doneAlone() (more float64) {
@@ -100,14 +110,16 @@ func (c *conclusion) allowForClocks() {
 			c.high[i] += more
 		}
 	}
+	mayLeaveOut := c.mayLeaveOut()
 	byClock := !(c.typical((*Run).waitedNs) > 2*undone)
 	for i, r := range c.used {
 		if byClock {
 			c.high[i] = math.Max(c.high[i], r.grossHighNs)
 		}
-		if !math.IsInf(undone, 1) {
-			more := math.Min(undone, r.waitedNs())
-			r.slackUpNs, r.slackUpOfLowNs = r.slackUpNs+more, r.slackUpOfLowNs+more
+		more := math.Min(undone, r.waitedNs())
+		if mayLeaveOut {
+			more = 0 // no bound is known, and the verdict says so
 		}
+		r.slackUpNs, r.slackUpOfLowNs = r.slackUpNs+more, r.slackUpOfLowNs+more
 	}
 }

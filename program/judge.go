@@ -179,7 +179,7 @@ func (c *conclusion) judgeWaits() {
 	case !c.mostlyWaited():
 	case c.series.someUnnoted:
 		c.Lower(stats.Suspect, "it had to wait for a CPU, and whether it asks to sleep until some time is not known: a deadline may have passed that it would have slept to alone: %s tells", c.remedy())
-	case c.series.looksAtClock && math.IsInf(c.undoneNs(), 1):
+	case c.mayLeaveOut():
 		c.Lower(stats.Suspect, "it had to wait for a CPU, and looks at a clock, at how often it was preempted, or at a file that tells what it waited, while it works, or may do so unseen: it may do less where it is late: %s tells", c.remedy())
 	case c.addedNs() > 0:
 		c.Lower(stats.Suspect, "it had to wait for a CPU, looks at a clock, and uses less CPU time where the clock hides what it waited: it does more where it is late: %s tells", c.remedy())
