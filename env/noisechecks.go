@@ -161,7 +161,7 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 	shares := w.typicalShares(runLooks)
 	share := stats.Quantile(shares, 0.5)
 	d.IrregularShare = share
-	if lostNs > 0 { // a typical run has as many fewer interrupts as it loses less
+	if lostNs > 0 { // the number of interrupts is taken to be proportional to what they take
 		d.IrregularPerSecond = perSecond / lostNs * share
 	}
 	// An interruption that was seen once could by chance have been seen twice, or not at all. So the share may be off
@@ -180,7 +180,7 @@ const MostLost = 0.5
 const (
 	// looksError is the relative error of the share that many looks saw. On a machine that lost 6 to 8 %, long and short
 	// chains of instructions and gaps between readings agreed within 5 % of that. The differences of few looks tell
-	// little of it: one over their number is added, as far as it is below mostLookError.
+	// little of it: after n looks 1/n is added, at most mostLookError.
 	looksError, mostLookError = 0.05, 0.4
 	// smallShare is a share of the time that is not worth another look.
 	smallShare = 0.002

@@ -84,7 +84,7 @@ type Run struct {
 	WallNs, WallErrorNs int64
 	// Events are what the kernel noted of all threads, in order of time. Unwatched says why there are none.
 	// LostEvents is the number of events that were noted and could not be kept. ExecNs is the time 0 of the
-	// events, by the system's monotonic clock.
+	// events, by the system's monotonic clock; if the start held the program up at its exec, time 0 is later by that.
 	Events     []Event
 	ExecNs     int64
 	Unwatched  error

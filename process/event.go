@@ -15,7 +15,8 @@ const (
 
 // Event is something that the kernel noted of a thread of the program.
 type Event struct {
-	// AtNs is the time of the event since the program's exec, in nanoseconds of the system's monotonic clock.
+	// AtNs is the time of the event since the program's exec, in nanoseconds of the system's monotonic clock. The time for
+	// which the thread that started the program held it up at its exec is left out.
 	AtNs   int64
 	Kind   EventKind
 	CPU    int

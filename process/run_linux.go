@@ -166,35 +166,39 @@ func (c Command) standAside() {
 	}
 }
 
-// mostExecNs is the longest time from the event of an exec, which the kernel notes amid it, to the program's first
-// instruction. 23 to 43 µs were seen for a program of a few instructions, 50 to 60 for true(1), and 60 to 125 for java
-// (EPYC, Linux 6.18). In one run of twenty the kernel let the program begin, and woke its parent some ms later.
-const mostExecNs = 150e3
+// mostExecNs is the longest time from the event of an exec, which the kernel notes before the exec is complete, to the
+// program's first instruction. 23 to 43 µs were seen for a program of a few instructions, 50 to 60 for true(1), and 60 to
+// 125 for java (EPYC, Linux 6.18). mostLaunchNs is the longest time for which the thread that started the program then has
+// its CPU: 20 to 170 µs were seen.
+const mostExecNs, mostLaunchNs = 150e3, 200e3
 
 // withoutLaunch leaves out the time for which an untraced program, before its first instruction, had lost its CPU to the
-// thread that started it: the kernel wakes that thread at the end of the exec. Nothing is left out if that thread ran on
-// another CPU.
+// thread that started it. That thread goes on when the exec is complete, mostly at once. Sometimes the kernel lets the
+// program begin, and perhaps read a clock, and that thread goes on some ms later; then nothing is left out. Nor is
+// anything if that thread ran on another CPU, or if the program had other threads by then.
 func (r *Run) withoutLaunch(p started) {
-	lost := slices.IndexFunc(r.Events, func(e Event) bool { return e.Kind == Preempted && e.Thread == p.pid && e.AtNs >= 0 })
-	if r.Untraced == nil || lost < 0 || lost+1 == len(r.Events) || r.Events[lost].AtNs > mostExecNs || r.ExecNs+r.Events[lost].AtNs > p.seenNs || r.Events[lost].CPU != p.cpu {
+	lost := slices.IndexFunc(r.Events, func(e Event) bool { return e.AtNs >= 0 && e.Kind != Executed && e.Kind != SwitchedIn })
+	if r.Untraced == nil || r.LostEvents > 0 || lost < 0 || lost+1 == len(r.Events) || len(r.Threads) == 0 {
 		return
 	}
-	got := r.Events[lost+1]
-	if got.Kind != SwitchedIn || got.Thread != p.pid || len(r.Threads) == 0 {
+	from, to := r.Events[lost], r.Events[lost+1]
+	ns, seenNs := to.AtNs-from.AtNs, p.seenNs-r.ExecNs
+	switch {
+	case from.Kind != Preempted || from.Thread != p.pid || from.CPU != p.cpu || from.AtNs > mostExecNs:
+		return
+	case to.Kind != SwitchedIn || to.Thread != p.pid || ns > mostLaunchNs || seenNs < from.AtNs || seenNs > to.AtNs:
 		return
 	}
-	ns := got.AtNs - r.Events[lost].AtNs
 	r.Events = slices.Delete(r.Events, lost, lost+2)
 	for i := range r.Events {
 		if i >= lost {
 			r.Events[i].AtNs -= ns
 		} else {
-			r.Events[i].CPU = got.CPU
+			r.Events[i].CPU = to.CPU // where it went on
 		}
 	}
-	r.ExecNs += ns
 	first := &r.Threads[0]
-	r.WallNs, first.ReadNs, first.WaitNs = r.WallNs-ns, first.ReadNs-ns, max(0, first.WaitNs-ns)
+	r.WallNs, r.ExecNs, first.ReadNs, first.WaitNs = r.WallNs-ns, r.ExecNs+ns, first.ReadNs-ns, max(0, first.WaitNs-ns)
 }
 
 // watched enters what the kernel noted of a program that has ended.

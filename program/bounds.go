@@ -169,7 +169,7 @@ const aloneNs, aloneShare = 0.3e6, 0.01
 
 // A preemption displaces at most what others can read meanwhile, at readPerNs bytes a nanosecond: an idle machine's kernel
 // threads have a CPU for 0.1 ms at a time. If the program goes on at another CPU, whose own cache holds none of its data,
-// it is ownCacheBytes or more.
+// it is ownCacheBytes at least. A last-level cache that the two CPUs don't share is not allowed for.
 const ownCacheBytes, readPerNs = 2 << 20, 40
 
 // takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
@@ -201,7 +201,7 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
 	up := func(p progress) float64 { return noise.LessShare*p.ranNs + certain(p)*(each-least) }
 	down := func(p progress) float64 {
 		here, elsewhere := bytes, p.preemptions
-		if wait := r.RunqueueWaitNs; wait >= 0 {
+		if wait := math.Max(r.RunqueueWaitNs, r.traced.deficientNs); wait >= 0 { // the first thread may have waited for others
 			here = math.Min(bytes, readPerNs*wait/math.Max(1, float64(p.preemptions)))
 		}
 		if r.noted {

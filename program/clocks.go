@@ -71,14 +71,17 @@ func (c *conclusion) addedNs() float64 {
 // madScale makes a median absolute deviation comparable to a standard deviation.
 const madScale = 1.4826
 
-// littleLate is the share of the wall time above which a program that looks at clocks may do less because it waited, by more than
-// the wait: it may leave out a part of its work if it is too late for it. Below, the interval holds the wait.
+// littleLate is a share of the wall time. A program that looks at clocks and waited for longer may have left out work that
+// takes longer than the wait. Up to it, the interval holds the wait.
 const littleLate = 0.02
 
-// mayLeaveOut reports whether the program looks at clocks, was late by enough to leave out a part of its work, and no run
-// whose clocks hid its waits shows what it does alone.
+// mayLeaveOut reports whether the program looks at clocks, had to wait by enough to leave out a part of its work, and no run
+// whose clocks hid its waits shows what it does alone. If there was no such run at all, any wait that matters is enough.
 func (c *conclusion) mayLeaveOut() bool {
-	return c.series.looksAtClock && math.IsInf(c.undoneNs(), 1) && c.typical((*Run).waitedNs) > littleLate*c.Wall.Value
+	if !c.series.looksAtClock || !math.IsInf(c.undoneNs(), 1) {
+		return false
+	}
+	return len(c.series.alone) == 0 || c.typical((*Run).waitedNs) > littleLate*c.Wall.Value
 }
 
 // doneAlone returns the largest excess of the CPU time of a run whose clocks hid its waits over the usual CPU time; 0

@@ -61,8 +61,13 @@ const mattersAtServer = 0.01
 // they did as much work however long that was: one that works until some time takes as long alone.
 func (c *conclusion) judgeServers() {
 	// While nobody else had a CPU, the program and its servers only waited for one another, as they do alone.
-	kept := c.each(func(r *Run) float64 { return math.Min(r.traced.serversKeptNs, r.othersAtMostNs()) })
-	worked := c.each(func(r *Run) float64 { return r.traced.workedForNs })
+	var kept, worked []float64 // of runs of which tracepoints tell
+	for _, r := range c.used {
+		if r.traced.heldUpKnown {
+			kept = append(kept, math.Min(r.traced.serversKeptNs, r.othersAtMostNs()))
+			worked = append(worked, r.traced.workedForNs)
+		}
+	}
 	if typical := stats.Median(kept); typical > math.Max(mattersAtServer*c.Estimate.Value, c.Estimate.HalfWidth()) {
 		line, err := stats.TheilSen(kept, worked)
 		if err != nil || !(line.Slope.Lo > -worksAlike) || spread(worked) > worksAlike*spread(kept) {

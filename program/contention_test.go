@@ -125,8 +125,13 @@ func TestServerThatWorksUntilSomeTime(t *testing.T) {
 	} {
 		k := conclusion{Result: &Result{Judgement: stats.NewJudgement()}, plan: Plan{Precision: 0.01}}
 		k.Estimate.Value = 20 * ms
-		for range 30 {
+		for i := range 90 { // 60 runs were not recorded
 			r := &Run{noted: true}
+			r.traced.heldUpKnown, r.traced.heldUpNs = i < 30, 20*ms
+			if !r.traced.heldUpKnown {
+				k.used = append(k.used, r)
+				continue
+			}
 			r.traced.serversKeptNs = c.keptMs * ms * (1 + 2*rng.Float64())
 			r.traced.workedForNs = 20*ms - c.less*r.traced.serversKeptNs + c.sliceMs*ms*rng.Float64() + 0.3*ms*rng.NormFloat64()
 			k.used = append(k.used, r)

@@ -105,8 +105,7 @@ func (r *Run) waitedNs() float64 {
 	return math.Min(waited, r.othersAtMostNs())
 }
 
-// waitedShare is the share of a run above which its waits for a CPU matter. Waits change the time of a program that
-// looks at the clock by no more than their length.
+// waitedShare is the share of a run above which its waits for a CPU matter.
 const waitedShare = 0.01
 
 // waited reports whether the run waited for a CPU for long enough to matter.

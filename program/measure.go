@@ -356,7 +356,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	s.otherPolicy, s.otherLimit = s.otherPolicy || run.OtherPolicy, s.otherLimit || run.OtherLimit
 	s.peak = max(s.peak, run.MaxRSSBytes)
 	s.several = s.several || run.traced.threads > 1
-	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown {
+	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown && !t.heldUpKnown { // tracepoints leave no such wait
 		s.wokenNs = math.Max(s.wokenNs, t.othersWake.highNs)
 		s.sentinels++
 	}

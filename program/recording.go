@@ -42,13 +42,15 @@ type recordings struct {
 	othersNs []float64
 }
 
-// pay reports whether the time of the next run will be known better if it is recorded. The first few runs are.
+// pay reports whether the time of the next run will be known better if it is recorded. The first few runs are, and a few
+// later ones, which tell whether servers of the program were kept from CPUs.
 func (s *recordings) pay() bool {
-	const few, recent = 3, 9
-	if len(s.doubtNs) < few {
+	const few, recent, every = 3, 9, 8
+	if len(s.doubtNs) < few || len(s.othersNs)%every == 0 {
 		return true
 	}
-	return !(stats.Median(s.othersNs[max(0, len(s.othersNs)-recent):]) < stats.Median(s.doubtNs)) // NaN if unknown
+	latest := func(ns []float64) float64 { return stats.Median(ns[max(0, len(ns)-recent):]) }
+	return !(latest(s.othersNs) < latest(s.doubtNs)) // NaN if unknown
 }
 
 // add adds a bounded run. Traced runs tell nothing: their stops take longer.

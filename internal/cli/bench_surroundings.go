@@ -46,7 +46,7 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 	here.setting.Checks = here.checks()
 	here.setting.Checks.Look(ctx, nil)
 	if !here.setting.Checks.Known() && ctx.Err() == nil {
-		e.caveat("what interrupts the CPUs is not known: the kernel does not count a thread's waits and switches")
+		e.caveat("what interrupts the CPUs is not known: no look at one of them succeeded, as where the kernel does not count a thread's waits and switches")
 	}
 	return here, ctx.Err()
 }
