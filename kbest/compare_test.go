@@ -1,8 +1,10 @@
 package kbest
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,40 +210,73 @@ func TestCompareRefuses(t *testing.T) {
 // Two equal functions of 3 ms beside a bursty neighbour: of some pairs, the samples of one that kept their CPU each hold
 // an interruption, and the corrected samples of the other don't.
 func TestRatiosWhereChoicesOfSamplesDisagree(t *testing.T) {
+	for _, name := range []string{"xeon-bursty", "turin-quiet"} {
+		ratiosHold(t, name, 3e6, 3e6, 0.02)
+	}
+}
+
+// A function of 50 µs is measured in turn with one of 100 ms: there are eight samples of the long one, and hundreds of the
+// short one.
+func TestRatiosOfShortAndLong(t *testing.T) {
+	for _, name := range []string{"xeon-bursty", "turin-quiet", "turin-bursty"} {
+		ratiosHold(t, name, 50e3, 100e6, 0.04)
+	}
+}
+
+// The first samples of a function of 50 µs take 2 % longer, and there are only eight samples of the one of 100 ms that is
+// measured in turn with it. The others of the short one count, too.
+func TestRatioOfAFunctionThatBeginsSlowly(t *testing.T) {
+	s := newSimulated(1, clocktest.Sharing{}, 1, 10)
+	short, runs := s.work(50e3), 0
+	short.Run = func(n int) {
+		if runs++; runs <= 40 {
+			s.machine.Run(0.02 * float64(n) * 50e3)
+		}
+		s.machine.Run(float64(n) * 50e3)
+	}
+	results, err := s.station.Measure(background, DefaultPlan, short, s.work(100e6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Compare(results[0], results[1], 0.01); err != nil || !c.Ratio.Covers(2000) || c.Ratio.RelativeHalfWidth() > 0.02 {
+		t.Errorf("%v: %+v", err, c.Ratio)
+	}
+}
+
+// ratiosHold compares functions of known times on a recorded machine. The intervals have to hold the true ratio and to be
+// no wider than widest, in the median.
+func ratiosHold(t *testing.T, name string, firstNs, secondNs, widest float64) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	for _, r := range recorded(t) {
-		if r.Name != "xeon-bursty" && r.Name != "turin-quiet" {
-			continue
+	all := recorded(t)
+	r := all[slices.IndexFunc(all, func(r clocktest.Recording) bool { return r.Name == name })]
+	n := cases(32)
+	ratios := make([]stats.Estimate, n)
+	parallel(n, func(i int) {
+		s := newSimulated(uint64(i), clocktest.Sharing{LookNs: 1500, Recorded: &r}, 1, 10)
+		plan := DefaultPlan
+		plan.Seed = uint64(i)
+		results, err := s.station.Measure(background, plan, s.work(firstNs), s.work(secondNs))
+		if err != nil {
+			panic(err)
 		}
-		n := cases(32)
-		ratios := make([]stats.Estimate, n)
-		parallel(n, func(i int) {
-			s := newSimulated(uint64(i), clocktest.Sharing{LookNs: 1500, Recorded: &r}, 1, 10)
-			plan := DefaultPlan
-			plan.Seed = uint64(i)
-			results, err := s.station.Measure(background, plan, s.work(3e6), s.work(3e6))
-			if err != nil {
-				panic(err)
-			}
-			c, err := Compare(results[0], results[1], 0.01)
-			if err != nil {
-				panic(err)
-			}
-			ratios[i] = c.Ratio
-		})
-		held := 0
-		var widths []float64
-		for _, e := range ratios {
-			if e.Covers(1) {
-				held++
-			}
-			widths = append(widths, e.RelativeHalfWidth())
+		c, err := Compare(results[0], results[1], 0.01)
+		if err != nil {
+			panic(err)
 		}
-		t.Logf("%s: %d of %d hold 1, half-width %.2g %%", r.Name, held, n, 100*stats.Median(widths))
-		if held < atLeast(n) || stats.Median(widths) > 0.02 {
-			t.Errorf("%s: %d of %d hold 1, half-width %.2g %%", r.Name, held, n, 100*stats.Median(widths))
+		ratios[i] = c.Ratio.Scaled(firstNs/secondNs, "")
+	})
+	held := 0
+	var widths, off []float64
+	for _, e := range ratios {
+		if e.Covers(1) {
+			held++
 		}
+		widths, off = append(widths, e.RelativeHalfWidth()), append(off, e.Value-1)
+	}
+	said := fmt.Sprintf("%s: %d of %d hold the ratio, half-width %.2g %%, off by %.2g %%", name, held, n, 100*stats.Median(widths), 100*stats.Median(off))
+	if t.Log(said); held < atLeast(n) || stats.Median(widths) > widest {
+		t.Error(said)
 	}
 }

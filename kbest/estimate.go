@@ -197,8 +197,7 @@ func (v inference) draws(other inference) (own, others draws) {
 		own.add(excess, spread, least, near-v.mean(of))
 		others.add(excess-v.mean(of)+other.mean(of), drawn[other.to-1]-drawn[other.from], least, near-other.mean(of))
 	}
-	// The distances of the K least say nothing: these are equal if all of them escaped, and if none did.
-	others.likely(v.runNs[other.to-1] - v.runNs[other.from])
+	others.likely(mostSpread(others.spread, v.runNs[other.to-1]-v.runNs[other.from]))
 	own.sort()
 	others.sort()
 	return own, others
@@ -209,10 +208,8 @@ func (d *draws) add(excess, spread, least, above float64) {
 	d.least, d.above = append(d.least, least), append(d.above, above)
 }
 
-// likely leaves out scenarios in which the samples lie much further apart than the observed ones, but never more than
-// half of them.
-func (d *draws) likely(observed float64) {
-	most := math.Max(likelyTimes*observed, stats.Median(d.spread))
+// likely leaves out scenarios in which the samples lie further apart than most.
+func (d *draws) likely(most float64) {
 	kept := draws{}
 	for i, spread := range d.spread {
 		if spread <= most {
@@ -222,8 +219,22 @@ func (d *draws) likely(observed float64) {
 	*d = kept
 }
 
-// likelyTimes is how many times as far apart as the observed samples those of a likely scenario may lie.
+// mostSpread returns how far apart samples may lie in a likely scenario: likelyTimes as far as the observed ones, or as far
+// as in half of the scenarios if that is more.
+func mostSpread(spreads []float64, observed float64) float64 {
+	return math.Max(likelyTimes*observed, stats.Median(spreads))
+}
+
 const likelyTimes = 2
+
+// mostSpread returns how far apart the samples of the statistic may lie in a likely scenario. The distances of the K least
+// say nothing: these are equal if all of them escaped, and if none did.
+func (v inference) mostSpread(spreads []float64) float64 {
+	if v.statistic == MinK {
+		return inf
+	}
+	return mostSpread(spreads, v.runNs[v.to-1]-v.runNs[v.from])
+}
 
 func (d *draws) sort() {
 	for _, values := range [][]float64{d.excess, d.spread, d.least, d.above} {
