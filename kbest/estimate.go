@@ -197,7 +197,7 @@ func (v inference) draws(other inference) (own, others draws) {
 		own.add(excess, spread, least, near-v.mean(of))
 		others.add(excess-v.mean(of)+other.mean(of), drawn[other.to-1]-drawn[other.from], least, near-other.mean(of))
 	}
-	others.likely(mostSpread(others.spread, v.runNs[other.to-1]-v.runNs[other.from]))
+	others.likely(other.mostSpread(others.spread))
 	own.sort()
 	others.sort()
 	return own, others
@@ -219,21 +219,17 @@ func (d *draws) likely(most float64) {
 	*d = kept
 }
 
-// mostSpread returns how far apart samples may lie in a likely scenario: likelyTimes as far as the observed ones, or as far
-// as in half of the scenarios if that is more.
-func mostSpread(spreads []float64, observed float64) float64 {
-	return math.Max(likelyTimes*observed, stats.Median(spreads))
-}
-
+// likelyTimes is how many times as far apart as the observed samples those of a likely scenario may lie.
 const likelyTimes = 2
 
-// mostSpread returns how far apart the samples of the statistic may lie in a likely scenario. The distances of the K least
-// say nothing: these are equal if all of them escaped, and if none did.
+// mostSpread returns how far apart the samples of the statistic may lie in a likely scenario: likelyTimes as far as the
+// observed ones, or as far as in half of the scenarios if that is more. The distances of the K least say nothing: these are
+// equal if all of them escaped, and if none did.
 func (v inference) mostSpread(spreads []float64) float64 {
 	if v.statistic == MinK {
 		return inf
 	}
-	return mostSpread(spreads, v.runNs[v.to-1]-v.runNs[v.from])
+	return math.Max(likelyTimes*(v.runNs[v.to-1]-v.runNs[v.from]), stats.Median(spreads))
 }
 
 func (d *draws) sort() {

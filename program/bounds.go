@@ -215,7 +215,7 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
-	// The number of interrupts in a median run is about its mean. The median of a Poisson distribution is less than ln 2 below
+	// The estimate is a median, and so is the number of interrupts in it. That of a Poisson distribution is less than ln 2 below
 	// its mean and less than 1/3 above. If the mean is at most ln 2, the median is 0.
 	if n := interruptsPerSecond(noise.Noise); n > 0 {
 		each := 1e9 * share / n
