@@ -38,6 +38,8 @@ type Run struct {
 	// slowedBefore and slowedAfter are the shares by which independent instructions took longer around the
 	// run than on a core that nothing shares; NaN if unknown.
 	slowedBefore, slowedAfter float64
+	// gapNs is the time from the end of the run before, of any command, to this one's exec; infinite if unknown.
+	gapNs float64
 	// LowNs and HighNs bound the time alone, without interrupts and preemptions.
 	LowNs, HighNs float64
 	// Rejected says that the run does not count; Why then gives the reasons. Why of a run that counts holds

@@ -33,6 +33,7 @@ type runner struct {
 	hz       float64    // the core's rate at ratedAt
 	ratedAt  time.Time
 	found    map[string]string // the path of each command that was looked up
+	endedNs  int64             // when the last run ended, by the clock of its events; 0 if unknown
 	sharing  *sharingProbe
 }
 
@@ -102,6 +103,13 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	run.Run, err = r.launcher.Run(ctx, command)
 	if c.noteWakeups && !r.setting.NoWakeups && run.ExecNs > 0 {
 		run.wakeups = wakeupEvents{r.recorder.take(), run.ExecNs, int32(os.Getpid()), r.recorder.kernel, r.recorder.eachNs, r.recorder.callNs}
+	}
+	run.gapNs = math.Inf(1)
+	if r.endedNs > 0 && run.ExecNs > 0 {
+		run.gapNs = float64(run.ExecNs - r.endedNs)
+	}
+	if r.endedNs = 0; run.ExecNs > 0 {
+		r.endedNs = run.ExecNs + run.WallNs
 	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
 		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))
