@@ -22,7 +22,7 @@ var corrections = []correction{
 	{"preemptions", "program/bounds.go", "float64(p.preemptions)*each }", "0 * float64(p.preemptions) * each }"},
 	{"cold caches after preemptions", "program/bounds.go", "(noise.MostColdNs(displaced) - machine.UsualColdNs)", "0*(noise.MostColdNs(displaced)-machine.UsualColdNs)"},
 	{"cold caches of another CPU", "program/bounds.go", "elsewhere = min(elsewhere, r.traced.moves)", "elsewhere = 0"},
-	{"cold caches at the start", "program/conclude.go", "\tallowForColdStarts(runs, float64(s.peak))\n", ""},
+	{"cold caches at the start", "program/conclude.go", "runs[i].allowForColdStart(float64(s.peak))", "_ = i"},
 	{"waits for a CPU", "program/bounds.go", "\t\tr.byEvents(cpus)\n", "\t\tr.byEvents(cpus)\n\t\tr.LowNs, r.HighNs = r.traced.wallNs, r.traced.wallNs\n"},
 	{"steal", "program/bounds.go", "r.LowNs, r.HighNs = t.low.atNs-stopped-stolen,", "r.LowNs, r.HighNs = t.low.atNs-stopped,"},
 	{"steal of a single thread", "program/bounds.go", "\t\tr.HighNs -= t.stolenNs\n", ""},

@@ -4,21 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"chronoscope/machine"
 )
 
 // awaited is a running untraced program. It was started between before and after.
 type awaited struct {
 	pid, pidfd    int
-	watch         *watch          // nil if nothing is noted
-	own           *machine.Thread // nil if the kernel does not tell of this thread
+	watch         *watch       // nil if nothing is noted
+	waitNs        func() int64 // how long this thread has waited for a CPU
 	before, after time.Time
 	long          bool // it is expected to run for longer than attentive
+	drain         func()
+	drainFDs      []int
 }
 
 // await waits for the program's end. When it has ended, and before it is reaped, the counters of its first
@@ -28,7 +29,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 	stop := context.AfterFunc(ctx, func() { killGroup(a.pid) })
 	defer stop()
 	r := Run{WaitOf: NoThread}
-	waited, used := a.ownWait(), ownCPUNs()
+	waitedNs, used := a.waitNs(), ownCPUNs()
 	usedByEnd, ended, stopped := a.pollUntilEnd()
 	for !ended {
 		change, err := changeOf(a.pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
@@ -45,7 +46,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 	seen := time.Now()
 	r.BesideNs = usedByEnd - used
 	r.WallNs = seen.Sub(a.before).Nanoseconds()
-	late := waited() + wakeUpNs
+	late := max(0, a.waitNs()-waitedNs) + wakeUpNs
 	r.WallErrorNs = a.after.Sub(a.before).Nanoseconds() + late
 	if first, err := readThread(a.pid); err == nil {
 		first.LateNs = late + time.Since(seen).Nanoseconds()
@@ -71,23 +72,6 @@ var errStopsForTracer = errors.New("it asked its parent to trace it (PTRACE_TRAC
 // wakeUpNs is an approximate upper bound of the time that an idle CPU takes to wake up a thread.
 const wakeUpNs = 200e3
 
-// ownWait returns a function that returns how many nanoseconds this thread has waited for a CPU since the call
-// of ownWait.
-func (a awaited) ownWait() func() int64 {
-	look := func() (ns int64) {
-		if a.own == nil {
-			return 0
-		}
-		use, err := a.own.Look()
-		if err != nil {
-			return 0
-		}
-		return use.WaitNs
-	}
-	before := look()
-	return func() int64 { return max(0, look()-before) }
-}
-
 // attentive is the time for which the end of a program is awaited without telling the Go runtime that this
 // thread waits. If it is told, the runtime wakes up another thread to do its work. That takes about as long as
 // a short program, on the CPU on which the program would run. If it is not told, the runtime can't stop this
@@ -108,6 +92,10 @@ func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
 			polled = append(polled, unix.PollFd{Fd: int32(ring.FD), Events: unix.POLLIN})
 		}
 	}
+	own := len(polled)
+	for _, fd := range a.drainFDs {
+		polled = append(polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
 	for polled[0].Revents == 0 {
 		var err error
 		if left := attentive - time.Since(a.after); left > 0 && !a.long {
@@ -121,6 +109,9 @@ func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
 		usedNs = ownCPUNs()
 		if a.watch != nil {
 			a.watch.drain()
+		}
+		if slices.ContainsFunc(polled[own:], func(p unix.PollFd) bool { return p.Revents != 0 }) {
+			a.drain()
 		}
 		if polled[0].Revents == 0 {
 			stopped = a.killStopped() || stopped

@@ -56,6 +56,10 @@ type Command struct {
 	// Started, unless it is nil, is called with the program's process number as soon as the program has been
 	// started.
 	Started func(pid int)
+	// Drain, unless it is nil, is called while the untraced program runs, when one of the file descriptors DrainFDs can
+	// be read. No thread has to be woken for it, which would take CPU time from the program.
+	Drain    func()
+	DrainFDs []int
 	// Nice is the niceness (nice(7)) of the program and of all that it starts, from -20, with which others
 	// hardly keep it from a CPU, to 19; 0 leaves the niceness as it is. To lower the niceness takes root,
 	// CAP_SYS_NICE, or a limit that allows it (ulimit -e).
@@ -92,6 +96,9 @@ type Run struct {
 	// InheritNs is the time by which each thread that the program started took longer because it inherited the
 	// event that notes; 0 if none did.
 	InheritNs float64
+	// StartWaitNs is the time between the end of the launcher's program before and the start of this one for which the
+	// launcher did not run because others had its CPU; 0 if unknown.
+	StartWaitNs int64
 	// BesideNs is the CPU time that this process itself used while an untraced program ran.
 	BesideNs int64
 	// UserNs and SystemNs are CPU time. Their sum is known more finely than its two parts.

@@ -61,7 +61,22 @@ type tools struct {
 	watch     *watch
 	unwatched error
 	lasted    time.Duration // how long the last program ran
+	// unnoticedNs is the time for which the end of the last program was not noticed, and waitedNs how long this thread had
+	// waited for a CPU when it noticed it.
+	unnoticedNs, waitedNs int64
 	priority
+}
+
+// waitNs returns how long the thread has waited for a CPU so far; 0 if unknown.
+func (t *tools) waitNs() int64 {
+	if t.own == nil {
+		return 0
+	}
+	use, err := t.own.Look()
+	if err != nil {
+		return 0
+	}
+	return use.WaitNs
 }
 
 // openTools opens the tools of the calling thread, to which its goroutine is locked.
@@ -70,6 +85,7 @@ func openTools() *tools {
 	if own, err := machine.OpenThread(); err == nil {
 		t.own = own
 	}
+	t.waitedNs = t.waitNs()
 	return t
 }
 
@@ -135,6 +151,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 		}
 		refused = err
 	}
+	startWaitNs := with.unnoticedNs + with.waitNs() - with.waitedNs
 	before := time.Now()
 	p, err := c.fork(files, false)
 	if err != nil {
@@ -144,12 +161,17 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if p.fd >= 0 {
 		defer unix.Close(p.fd)
 	}
-	a := awaited{pid: p.pid, pidfd: p.fd, watch: w, own: with.own, before: before, after: time.Now(), long: with.lasted > 2*attentive}
+	a := awaited{pid: p.pid, pidfd: p.fd, watch: w, waitNs: with.waitNs, before: before, after: time.Now(), long: with.lasted > 2*attentive, drain: c.Drain, drainFDs: c.DrainFDs}
 	r, err = a.await(ctx)
-	with.lasted = time.Since(a.after)
+	noticedNs := monotonicNs()
+	with.lasted, with.waitedNs = time.Since(a.after), with.waitNs()
 	w.killLeft(p.pid)
-	r.Untraced, r.Unnoted, r.Unclocked = refused, refused, refused
+	r.Untraced, r.Unnoted, r.Unclocked, r.StartWaitNs = refused, refused, refused, startWaitNs
 	r.watched(p, w, unwatched)
+	with.unnoticedNs = 0
+	if r.ExecNs > 0 {
+		with.unnoticedNs = max(0, noticedNs-r.ExecNs-r.WallNs)
+	}
 	return r, err
 }
 

@@ -52,8 +52,8 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, cal
 	noise := w.Typical(stats.Median(ranNs))
 	for i := range runs {
 		runs[i].takeOffDisturbance(noise, float64(s.peak))
+		runs[i].allowForColdStart(float64(s.peak))
 	}
-	allowForColdStarts(runs, float64(s.peak))
 	r = &Result{
 		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise.Noise, rounds: s.rounds,
 		Summary: Summary{Estimate: unknown(), Wall: unknown(), CPU: unknown(), MaxRSSBytes: Positive(s.peak)},

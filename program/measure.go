@@ -325,6 +325,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 		run.traced.recordedNs += callsApart * run.wakeups.callNs * float64(s.calls)
 	}
 	run.traced.recordedNs += run.InheritNs * float64(max(0, run.traced.threads-1))
+	run.startKeptNs += run.traced.startKeptNs
 	run.wakeups = wakeupEvents{} // what they show is kept in traced
 	run.wokenAtMostNs = others
 	if !run.noted || run.traced.othersKnown {
@@ -386,8 +387,9 @@ func (s *series) counted() (n int) {
 
 // once makes one run, with its preparation and conclusion.
 func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run, err error) {
+	var prepareWaitNs int64
 	if c.Prepare != nil {
-		if err := beside(ctx, *c.Prepare); err != nil {
+		if prepareWaitNs, err = beside(ctx, *c.Prepare); err != nil {
 			return Run{}, &FailedError{Name: c.Name, What: "its preparation", Err: err}
 		}
 	}
@@ -407,6 +409,7 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 		}
 	}
 	run, err = m.run(limited, kept, traced)
+	run.startKeptNs = float64(run.StartWaitNs + prepareWaitNs)
 	if run.WallNs > 0 {
 		run.read = output.read(c.Metrics)
 		for i, m := range c.Metrics {
@@ -424,7 +427,7 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 		err = &FailedError{Name: c.Name, What: theCommand, Err: run.Failure()}
 	}
 	if c.Conclude != nil && ctx.Err() == nil {
-		if after := beside(ctx, *c.Conclude); after != nil && err == nil {
+		if _, after := beside(ctx, *c.Conclude); after != nil && err == nil {
 			err = &FailedError{Name: c.Name, What: "what follows it", Err: after}
 		}
 	}

@@ -3,21 +3,18 @@ package program
 import (
 	"math"
 	"os"
-	"sync"
-	"time"
 
+	"chronoscope/process"
 	"chronoscope/stats"
 	"chronoscope/tracepoint"
 )
 
-// wakeupRecorder records the tracepoints of all CPUs.
+// wakeupRecorder records the tracepoints of all CPUs during single runs.
 type wakeupRecorder struct {
-	access   sync.Mutex
-	recorder *tracepoint.Recorder // nil if recording is refused, or closed
+	recorder *tracepoint.Recorder // nil if recording is refused, or closed; paused between runs
 	timed    bool                 // also records system calls that wait until some time
 	events   []tracepoint.Event
 	lost     int64
-	ended    chan struct{}  // closed when nothing drains the recorder any more
 	eachNs   float64        // the most time that recording one event takes
 	callNs   float64        // the time by which each system call takes longer
 	kernel   map[int32]bool // the threads of the kernel
@@ -72,13 +69,8 @@ func (s *recordings) add(r *Run) {
 // include/linux/proc_fs.h). Processes in other namespaces see other numbers than the events hold.
 const firstNamespace = "pid:[4026531836]"
 
-// closedWithin is the longest time until the goroutine that reads the kernel's buffers notices that the recorder was
-// closed. It reads the buffers only when one of them is half full, since reading may take CPU time from the program.
 // mostWakeupEvents is how many events of one run are kept at most, at some 64 bytes each.
-const (
-	closedWithin     = 100 * time.Millisecond
-	mostWakeupEvents = 1 << 21
-)
+const mostWakeupEvents = 1 << 21
 
 // with returns a recorder that records timed calls, if timed is set: w itself if it does so or may not record at all,
 // else a new one. w may be nil.
@@ -109,30 +101,12 @@ func openWakeups(timed bool) *wakeupRecorder {
 		return w
 	}
 	w.callNs = math.Max(leastHeldUpNs, tracepoint.LeastCallNs()-callNs)
-	w.recorder, w.ended, w.kernel = recorder, make(chan struct{}), map[int32]bool{}
+	w.recorder, w.kernel = recorder, map[int32]bool{}
+	recorder.Pause()
 	for _, t := range tracepoint.Tasks(os.DirFS("/")) {
 		w.kernel[t.Thread] = t.Kernel
 	}
-	go func() {
-		defer close(w.ended)
-		defer recorder.Close()
-		for w.drain(recorder.Wait(closedWithin)) {
-		}
-	}()
 	return w
-}
-
-// drain reads the kernel's buffers if they are full. It returns false once the recorder is closed.
-func (w *wakeupRecorder) drain(full bool) bool {
-	w.access.Lock()
-	defer w.access.Unlock()
-	if w.recorder == nil {
-		return false
-	}
-	if full {
-		w.keep(w.recorder.Take())
-	}
-	return true
 }
 
 // keep adds events to those of the run. They are lost if there are more than mostWakeupEvents.
@@ -144,24 +118,23 @@ func (w *wakeupRecorder) keep(events []tracepoint.Event) {
 	w.events = append(w.events, events...)
 }
 
-// begin drops all events that were recorded so far.
-func (w *wakeupRecorder) begin() {
+// begin starts to record a run of the command, which empties the buffers when they are half full.
+func (w *wakeupRecorder) begin(c *process.Command) {
 	if w == nil || w.recorder == nil {
 		return
 	}
-	w.access.Lock()
-	defer w.access.Unlock()
 	w.recorder.Drop()
 	w.events, w.lost = nil, -w.recorder.Lost()
+	c.DrainFDs, c.Drain = w.recorder.FDs(), func() { w.keep(w.recorder.Take()) }
+	w.recorder.Resume()
 }
 
-// take returns the events since begin in order of time; nil if events were lost.
+// take ends the recording, and returns the events since begin in order of time; nil if events were lost.
 func (w *wakeupRecorder) take() []tracepoint.Event {
 	if w == nil || w.recorder == nil {
 		return nil
 	}
-	w.access.Lock()
-	defer w.access.Unlock()
+	w.recorder.Pause()
 	w.keep(w.recorder.TakeAll())
 	if w.lost+w.recorder.Lost() > 0 {
 		return nil
@@ -169,13 +142,11 @@ func (w *wakeupRecorder) take() []tracepoint.Event {
 	return w.events
 }
 
-// close ends the recording, and waits for its end.
+// close closes the recorder.
 func (w *wakeupRecorder) close() {
 	if w == nil || w.recorder == nil {
 		return
 	}
-	w.access.Lock()
+	w.recorder.Close()
 	w.recorder = nil
-	w.access.Unlock()
-	<-w.ended
 }

@@ -38,8 +38,9 @@ type Run struct {
 	// slowedBefore and slowedAfter are the shares by which independent instructions took longer around the
 	// run than on a core that nothing shares; NaN if unknown.
 	slowedBefore, slowedAfter float64
-	// gapNs is the time from the end of the run before, of any command, to this one's exec; infinite if unknown.
-	gapNs float64
+	// startKeptNs is the time since the end of the run before for which others kept the launcher, the preparation, or the
+	// program before its exec from a CPU.
+	startKeptNs float64
 	// LowNs and HighNs bound the time alone, without interrupts and preemptions.
 	LowNs, HighNs float64
 	// Rejected says that the run does not count; Why then gives the reasons. Why of a run that counts holds

@@ -33,7 +33,6 @@ type runner struct {
 	hz       float64    // the core's rate at ratedAt
 	ratedAt  time.Time
 	found    map[string]string // the path of each command that was looked up
-	endedNs  int64             // when the last run ended, by the clock of its events; 0 if unknown
 	sharing  *sharingProbe
 }
 
@@ -95,21 +94,19 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		r.processes.Look(0, nil)
 	}
 	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before, slowedBefore: math.NaN(), slowedAfter: math.NaN()}
-	if c.noteWakeups && !r.setting.NoWakeups {
+	recorded := c.noteWakeups && !r.setting.NoWakeups
+	if recorded {
 		r.recorder = r.recorder.with(c.noteTimedCalls)
-		r.recorder.begin()
+		r.recorder.begin(&command)
 	}
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
-	if c.noteWakeups && !r.setting.NoWakeups && run.ExecNs > 0 {
-		run.wakeups = wakeupEvents{r.recorder.take(), run.ExecNs, int32(os.Getpid()), r.recorder.kernel, r.recorder.eachNs, r.recorder.callNs}
+	var told []tracepoint.Event
+	if recorded {
+		told = r.recorder.take()
 	}
-	run.gapNs = math.Inf(1)
-	if r.endedNs > 0 && run.ExecNs > 0 {
-		run.gapNs = float64(run.ExecNs - r.endedNs)
-	}
-	if r.endedNs = 0; run.ExecNs > 0 {
-		r.endedNs = run.ExecNs + run.WallNs
+	if recorded && run.ExecNs > 0 {
+		run.wakeups = wakeupEvents{told, run.ExecNs, int32(os.Getpid()), r.recorder.kernel, r.recorder.eachNs, r.recorder.callNs}
 	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
 		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))
@@ -200,12 +197,12 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 	return stolenNs, throttledNs, others
 }
 
-// beside runs a command that is not timed.
-func beside(ctx context.Context, c process.Command) error {
+// beside runs a command that is not timed, and returns how long it waited for a CPU.
+func beside(ctx context.Context, c process.Command) (waitNs int64, err error) {
 	c.Untraced = true
 	run, err := c.Run(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return run.Failure()
+	return run.WaitNs(), run.Failure()
 }

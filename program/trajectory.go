@@ -39,8 +39,9 @@ type trajectory struct {
 	// time for which threads had been kept from CPUs before the last of these blocks.
 	sleeps       int
 	keptBeforeNs float64
-	// startNs is the time for which the first thread ran before the exec.
-	startNs float64
+	// startNs is the time for which the first thread ran before the exec, startKeptNs the time for which it waited for a
+	// CPU.
+	startNs, startKeptNs float64
 	// stolenNs is the steal while the first thread had a CPU.
 	stolenNs float64
 	// spunNs is the time, summed over threads, for which a thread of the program ran while other programs kept another
@@ -141,7 +142,7 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 	}
 	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs, heldUpNs: s.heldUpNs, workedForNs: s.workedForNs, heldUpKnown: s.heldUpKnown, timedCalls: s.timedCalls, timesPassed: s.timesPassed}
 	t.against(s, r, othersWakeNs)
-	t.startNs = s.leader.during(running, math.Inf(-1), 0)
+	t.startNs, t.startKeptNs = s.leader.during(running, math.Inf(-1), 0), s.leader.during(kept, math.Inf(-1), 0)
 	passable := math.Max(passableNs, passableShare*t.wallNs)
 	w := &way{trajectory: &t, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: t.wake().highNs}
 	if w.sweep(ctx) != nil {

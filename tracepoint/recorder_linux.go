@@ -298,6 +298,27 @@ func setFilter(fd int, filter string) error {
 	return nil
 }
 
+// Pause stops the recording until Resume: an event that is recorded takes 0.1 to 1 µs of the thread that causes it.
+func (r *Recorder) Pause() { r.control(unix.PERF_EVENT_IOC_DISABLE) }
+
+// Resume continues the recording after Pause.
+func (r *Recorder) Resume() { r.control(unix.PERF_EVENT_IOC_ENABLE) }
+
+// control sets the state of all tracepoints. Only an event that is closed would refuse it.
+func (r *Recorder) control(request uint) {
+	for _, fd := range r.others {
+		_ = unix.IoctlSetInt(fd, request, 0)
+	}
+}
+
+// FDs returns the file descriptors of the buffers. They can be read (poll(2)) when their buffer is half full.
+func (r *Recorder) FDs() (all []int) {
+	for _, ring := range r.rings {
+		all = append(all, ring.FD)
+	}
+	return all
+}
+
 // Close ends the recording.
 func (r *Recorder) Close() {
 	for _, fd := range r.others {
@@ -349,8 +370,8 @@ func (r *Recorder) take(until int64) []Event {
 // half full.
 func (r *Recorder) Wait(d time.Duration) (full bool) {
 	var polled []unix.PollFd
-	for _, ring := range r.rings {
-		polled = append(polled, unix.PollFd{Fd: int32(ring.FD), Events: unix.POLLIN})
+	for _, fd := range r.FDs() {
+		polled = append(polled, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
 	n, err := unix.Poll(polled, int(d.Milliseconds()))
 	return err == nil && n > 0

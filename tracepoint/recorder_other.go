@@ -36,6 +36,15 @@ func CallsEvent() (uint64, error) {
 // LeastCallNs returns 0, because nothing is recorded.
 func LeastCallNs() float64 { return 0 }
 
+// Pause does nothing.
+func (*Recorder) Pause() {}
+
+// Resume does nothing.
+func (*Recorder) Resume() {}
+
+// FDs returns none.
+func (*Recorder) FDs() []int { return nil }
+
 // Close does nothing.
 func (*Recorder) Close() {}
 
