@@ -116,7 +116,8 @@ type conclusion struct {
 	reads  float64 // how often a typical run waits for a disk
 	// disturbedMoreNs is [conclusion.moreCPU] of the runs that [conclusion.keep] leaves out.
 	disturbedMoreNs float64
-	// varies says that in more than strayShare of the runs the program blocked for clearly less than in others.
+	// varies says that in more than strayShare of the runs the program blocked for clearly less than in others, and waited
+	// for a CPU for more than the interval holds (littleLate).
 	varies bool
 	// bounded says that the bounds of the time follow from the CPU time that others used.
 	bounded bool
@@ -260,8 +261,10 @@ func (c *conclusion) allowForDeadlines() {
 	for i, r := range c.used {
 		matters := math.Max(passableNs, passableShare*float64(r.WallNs))
 		if r.waited() && r.BlockedNs < sleptAlike*long && long-r.BlockedNs > matters && end-c.high[i] > matters {
-			shorter++
 			c.high[i] = end
+			if r.waitedNs() > littleLate*float64(r.WallNs) {
+				shorter++
+			}
 		}
 	}
 	c.varies = float64(shorter) > strayShare*float64(len(c.used))
