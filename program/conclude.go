@@ -366,6 +366,9 @@ func (c *conclusion) estimate() {
 	chosen, moreNs := c.chosen()
 	e := c.hold(widened(c.join(chosen), moreNs))
 	e = widened(e, -c.coldNs())
+	if late := c.serversLateNs(); late <= mostServersLate*c.Wall.Value {
+		e = widened(widened(e, late), -late)
+	}
 	c.Estimate = widened(e, c.disturbedMoreNs) // after hold, since the runs left out may have longer wall times
 }
 

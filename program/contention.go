@@ -54,12 +54,14 @@ func (c *conclusion) judgeOutside() {
 // slice, so that its work varies as much as its waits.
 const worksAlike = 0.5
 
-// mattersAtServer is the share of the time for which a server has to be kept from a CPU to matter.
-const mattersAtServer = 0.01
+// mattersAtServer is the share of the time for which a server has to be kept from a CPU to matter. Up to mostServersLate,
+// the interval holds that a server did less or more meanwhile.
+const mattersAtServer, mostServersLate = 0.01, 0.03
 
-// judgeServers lowers the verdict if servers that worked for the program were kept from CPUs, unless the runs show that
-// they did as much work however long that was: one that works until some time takes as long alone.
-func (c *conclusion) judgeServers() {
+// serversLateNs returns how long servers that worked for the program were kept from CPUs in a typical run; 0 if that
+// hardly matters, or if the runs show that they did as much work however long that was: one that works until some time
+// takes as long alone.
+func (c *conclusion) serversLateNs() float64 {
 	// While nobody else had a CPU, the program and its servers only waited for one another, as they do alone.
 	var kept, worked []float64 // of runs of which tracepoints tell
 	for _, r := range c.used {
@@ -68,11 +70,22 @@ func (c *conclusion) judgeServers() {
 			worked = append(worked, r.traced.workedForNs)
 		}
 	}
-	if typical := stats.Median(kept); typical > math.Max(mattersAtServer*c.Estimate.Value, c.Estimate.HalfWidth()) {
-		line, err := stats.TheilSen(kept, worked)
-		if err != nil || !(line.Slope.Lo > -worksAlike) || spread(worked) > worksAlike*spread(kept) {
-			c.Lower(stats.Suspect, "a server that worked for it was kept from a CPU for %s in each run, and may work until some time, so that it does less then: %s tells", stats.Duration(typical, 3), c.remedy())
-		}
+	typical := stats.Median(kept)
+	if !(typical > mattersAtServer*c.Wall.Value) {
+		return 0
+	}
+	line, err := stats.TheilSen(kept, worked)
+	if err != nil || !(line.Slope.Lo > -worksAlike) || spread(worked) > worksAlike*spread(kept) {
+		return typical
+	}
+	return 0
+}
+
+// judgeServers lowers the verdict if servers that worked for the program were kept from CPUs for longer than the interval
+// holds.
+func (c *conclusion) judgeServers() {
+	if ns := c.serversLateNs(); ns > mostServersLate*c.Wall.Value {
+		c.Lower(stats.Suspect, "a server that worked for it was kept from a CPU for %s in each run, and may work until some time, so that it does less then: %s tells", stats.Duration(ns, 3), c.remedy())
 	}
 }
 

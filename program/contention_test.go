@@ -136,6 +136,7 @@ func TestServerThatWorksUntilSomeTime(t *testing.T) {
 			r.traced.workedForNs = 20*ms - c.less*r.traced.serversKeptNs + c.sliceMs*ms*rng.Float64() + 0.3*ms*rng.NormFloat64()
 			k.used = append(k.used, r)
 		}
+		k.Wall = k.Estimate
 		if k.judgeServers(); k.Verdict != c.want {
 			t.Errorf("%s: %v %v, want %v", name, k.Verdict, k.Reasons, c.want)
 		}
