@@ -84,13 +84,17 @@ func quantileOf(values []float64, p float64) float64 {
 }
 
 // Costs of a switch in nanoseconds of CPU time: at least a way into the kernel and out again; usually at most
-// 10 µs there and the filling of a core's own caches (2 MB at 20 GB/s).
+// kernelSwitchNs there and the filling of a core's own caches (2 MB at 20 GB/s). While others have the CPU they displace
+// data at twice that rate at most: refillPerAway is the time to refill the caches, divided by that for which others had
+// the CPU.
 const (
-	leastSwitchNs = 500.0
-	usualSwitchNs = 110e3
-	mostSwitchNs  = 2e6
-	costSteps     = 256
-	fewestFitted  = 6
+	leastSwitchNs  = 500.0
+	kernelSwitchNs = 10e3
+	usualSwitchNs  = 110e3
+	refillPerAway  = 2
+	mostSwitchNs   = 2e6
+	costSteps      = 256
+	fewestFitted   = 6
 	// leastFitNs is the least standard error of a fitted cost.
 	leastFitNs = 50.0
 )
@@ -108,10 +112,10 @@ func newSwitchCost(samples []*Sample, speed coreSpeed, lostShare float64) switch
 		}
 	}
 	c := switchCost{mostNs: mostPerSwitchNs(samples)}
-	total := 0.0
+	usual, total := usualNs(samples), 0.0
 	for i := range costSteps {
 		ns := leastSwitchNs * math.Pow(mostSwitchNs/leastSwitchNs, float64(i)/(costSteps-1))
-		beforehand := math.Pow(math.Min(1, usualSwitchNs/ns), 1.5)
+		beforehand := math.Pow(math.Min(1, usual/ns), 1.5)
 		for _, part := range []float64{0, 0.5, 1} {
 			total += beforehand * likelihood((slope-part*inSliceNs-ns)/errorNs)
 		}
@@ -121,6 +125,19 @@ func newSwitchCost(samples []*Sample, speed coreSpeed, lostShare float64) switch
 		c.chance[i] /= total
 	}
 	return c
+}
+
+// usualNs returns up to which cost all costs are equally likely beforehand: usualSwitchNs, or less if others had the CPU
+// for too short a time to displace the data of a core's caches. That time is not known of a subject that blocks.
+func usualNs(samples []*Sample) float64 {
+	var awayNs, preemptions float64
+	for _, x := range samples {
+		awayNs, preemptions = awayNs+float64(x.Use.WaitNs), preemptions+float64(x.Use.InvoluntarySwitches)
+	}
+	if awayNs == 0 || preemptions < totalSwitches(samples) {
+		return usualSwitchNs
+	}
+	return math.Min(usualSwitchNs, kernelSwitchNs+refillPerAway*awayNs/preemptions)
 }
 
 // totalSwitches returns the number of switches of all samples.
