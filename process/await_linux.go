@@ -110,7 +110,7 @@ func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
 		if a.watch != nil {
 			a.watch.drain()
 		}
-		if slices.ContainsFunc(polled[own:], func(p unix.PollFd) bool { return p.Revents != 0 }) {
+		if polled[0].Revents == 0 && slices.ContainsFunc(polled[own:], func(p unix.PollFd) bool { return p.Revents != 0 }) {
 			a.drain()
 		}
 		if polled[0].Revents == 0 {

@@ -56,8 +56,8 @@ type Command struct {
 	// Started, unless it is nil, is called with the program's process number as soon as the program has been
 	// started.
 	Started func(pid int)
-	// Drain, unless it is nil, is called while the untraced program runs, when one of the file descriptors DrainFDs can
-	// be read. No thread has to be woken for it, which would take CPU time from the program.
+	// Drain, unless it is nil, is called while the untraced program runs, whenever one of the file descriptors DrainFDs
+	// can be read: on the thread that waits for the program's end, so that no other thread takes CPU time from the program.
 	Drain    func()
 	DrainFDs []int
 	// Nice is the niceness (nice(7)) of the program and of all that it starts, from -20, with which others
@@ -97,7 +97,7 @@ type Run struct {
 	// event that notes; 0 if none did.
 	InheritNs float64
 	// StartWaitNs is the time between the end of the launcher's program before and the start of this one for which the
-	// launcher did not run because others had its CPU; 0 if unknown.
+	// launcher had not noticed that end, or waited for a CPU; 0 if unknown.
 	StartWaitNs int64
 	// BesideNs is the CPU time that this process itself used while an untraced program ran.
 	BesideNs int64

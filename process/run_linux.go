@@ -128,7 +128,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if !c.Untraced {
 		calls := countCalls(c.CallsEvent)
 		defer calls.close()
-		p, err := c.fork(files, true)
+		p, err := c.fork(files, true, with.waitNs)
 		if err == nil {
 			c.started(p.pid)
 			c.standAside()
@@ -151,9 +151,8 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 		}
 		refused = err
 	}
-	startWaitNs := with.unnoticedNs + with.waitNs() - with.waitedNs
 	before := time.Now()
-	p, err := c.fork(files, false)
+	p, err := c.fork(files, false, with.waitNs)
 	if err != nil {
 		return Run{}, err
 	}
@@ -163,7 +162,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	}
 	a := awaited{pid: p.pid, pidfd: p.fd, watch: w, waitNs: with.waitNs, before: before, after: time.Now(), long: with.lasted > 2*attentive, drain: c.Drain, drainFDs: c.DrainFDs}
 	r, err = a.await(ctx)
-	noticedNs := monotonicNs()
+	startWaitNs, noticedNs := with.unnoticedNs+max(0, p.waitedNs-with.waitedNs), monotonicNs()
 	with.lasted, with.waitedNs = time.Since(a.after), with.waitNs()
 	w.killLeft(p.pid)
 	r.Untraced, r.Unnoted, r.Unclocked, r.StartWaitNs = refused, refused, refused, startWaitNs
@@ -429,10 +428,13 @@ type started struct {
 	// the CPU that the thread ran on then; -1 if unknown.
 	seenNs int64
 	cpu    int
+	// waitedNs is how long the calling thread had waited for a CPU when it started the program.
+	waitedNs int64
 }
 
-// fork starts the program; a traced program stops at its first instruction.
-func (c Command) fork(files [3]*os.File, traced bool) (p started, err error) {
+// fork starts the program; a traced program stops at its first instruction. waitNs tells how long the calling thread has
+// waited for a CPU so far.
+func (c Command) fork(files [3]*os.File, traced bool, waitNs func() int64) (p started, err error) {
 	p = started{fd: -1, cpu: -1}
 	if len(c.CPUs) > 0 { // a child inherits the CPUs of its parent
 		before, err := machine.Affinity()
@@ -453,6 +455,7 @@ func (c Command) fork(files [3]*os.File, traced bool) (p started, err error) {
 	if !traced {
 		attr.PidFD = &p.fd
 	}
+	p.waitedNs = waitNs() // the thread may have waited for the program's CPU
 	p.pid, err = syscall.ForkExec(c.Path, append([]string{c.Path}, c.Args...), &syscall.ProcAttr{
 		Dir: c.Dir, Env: env, Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
 		Sys: attr,

@@ -201,8 +201,9 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
 	up := func(p progress) float64 { return noise.LessShare*p.ranNs + certain(p)*(each-least) }
 	down := func(p progress) float64 {
 		here, elsewhere := bytes, p.preemptions
-		// The first thread may have waited for others. Nobody displaces anything for longer than others ran.
-		if wait := math.Min(math.Max(r.RunqueueWaitNs, r.traced.deficientNs), r.othersRanNs()); wait >= 0 {
+		// The first thread may have waited for others. Nobody displaces anything for longer than others, or the host's
+		// guests, ran.
+		if wait := math.Min(math.Max(r.RunqueueWaitNs, r.traced.deficientNs), r.othersRanNs()+known(r.StealNs)); wait >= 0 {
 			here = math.Min(bytes, readPerNs*wait/math.Max(1, float64(p.preemptions)))
 		}
 		if r.noted {

@@ -125,26 +125,30 @@ func TestRunsMayLoseMoreOrLessThanLooksSaw(t *testing.T) {
 
 // Neighbours leave 100 µs to refill for each 256 KiB of a program of 64 MiB. In two waits of 0.1 ms they can displace 4 MB
 // each time, and in waits of 10 ms all of it. In waits of 2 µs it is 80 kB. Another core, to which a program may move in
-// that time, can hold none of what fits into its own cache. Without events each wait may have moved it.
+// that time, can hold none of what fits into its own cache. Without events each wait may have moved it. Others that ran for
+// 0.1 ms in all displaced what they could read in that time, however long threads waited for one another.
 func TestOthersDisplaceWhatTheyCanRead(t *testing.T) {
 	noise := machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), RefillNs: 100e3, Refills: 10}
 	const own = 2 << 20
+	unknown := process.OthersUse{}
 	for _, c := range []struct {
 		waitNs   float64 // in both preemptions
 		noted    bool
 		moves    int
+		others   process.OthersUse
 		displace []float64
 	}{
-		{0.2 * ms, false, 0, []float64{4e6, 4e6}},
-		{20 * ms, false, 0, []float64{64 << 20, 64 << 20}},
-		{0.004 * ms, false, 0, []float64{own, own}},
-		{0.004 * ms, true, 0, []float64{80e3, 80e3}},
-		{0.004 * ms, true, 1, []float64{80e3, own}},
-		{0.2 * ms, true, 2, []float64{4e6, 4e6}},
-		{math.NaN(), false, 0, []float64{64 << 20, 64 << 20}},
+		{0.2 * ms, false, 0, unknown, []float64{4e6, 4e6}},
+		{20 * ms, false, 0, unknown, []float64{64 << 20, 64 << 20}},
+		{0.004 * ms, false, 0, unknown, []float64{own, own}},
+		{0.004 * ms, true, 0, unknown, []float64{80e3, 80e3}},
+		{0.004 * ms, true, 1, unknown, []float64{80e3, own}},
+		{0.2 * ms, true, 2, unknown, []float64{4e6, 4e6}},
+		{20 * ms, true, 0, process.OthersUse{Known: true, CPUNs: 0.1 * ms}, []float64{2e6, 2e6}},
+		{math.NaN(), false, 0, unknown, []float64{64 << 20, 64 << 20}},
 	} {
 		r := Run{grossLowNs: 50 * ms, grossHighNs: 50 * ms, RunqueueWaitNs: c.waitNs, noted: c.noted}
-		r.UserNs, r.InvoluntarySwitches = 50*ms, 2
+		r.UserNs, r.InvoluntarySwitches, r.Others = 50*ms, 2, c.others
 		r.traced = trajectory{moves: c.moves, low: progress{ranNs: 50 * ms, preemptions: 2}, high: progress{ranNs: 50 * ms}}
 		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 64<<20)
 		want := 0.0

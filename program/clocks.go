@@ -72,7 +72,8 @@ func (c *conclusion) addedNs() float64 {
 const madScale = 1.4826
 
 // littleLate is a share of the wall time. A program that looks at clocks and waited for longer may have left out work that
-// takes longer than the wait. Up to it, the interval holds the wait.
+// takes longer than the wait, and one that sleeps until some time may have left out the sleep. Up to it, the interval holds
+// the wait.
 const littleLate = 0.02
 
 // mayLeaveOut reports whether the program looks at clocks, had to wait by enough to leave out a part of its work, and no run

@@ -9,12 +9,21 @@ import "math"
 // lose little.
 const coldPerByteNs, mostColdBytes, promptNs = 0.2, 4 << 20, 1e6
 
+// coldBytes returns the memory that the runs may find in the caches, as far as that is known: only that of the first
+// process is.
+func (s *series) coldBytes() float64 {
+	if s.peak == 0 || s.several {
+		return mostColdBytes
+	}
+	return math.Min(float64(s.peak), mostColdBytes)
+}
+
 // allowForColdStart lowers the lower bound of a run whose start others delayed. Until it began, the caches lost the
-// program's data: to others that had its CPU, and on a virtual machine to other guests. bytes is the memory that the
-// program uses.
+// program's data: to others that had its CPU, and on a virtual machine to other guests. bytes is what [series.coldBytes]
+// returns.
 func (r *Run) allowForColdStart(bytes float64) {
 	if r.startKeptNs > promptNs {
-		coldNs := coldPerByteNs * math.Min(bytes, mostColdBytes)
+		coldNs := coldPerByteNs * bytes
 		r.slackNs, r.surelyNs = r.slackNs+coldNs, r.surelyNs-coldNs
 	}
 }

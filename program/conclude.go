@@ -52,7 +52,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, cal
 	noise := w.Typical(stats.Median(ranNs))
 	for i := range runs {
 		runs[i].takeOffDisturbance(noise, float64(s.peak))
-		runs[i].allowForColdStart(float64(s.peak))
+		runs[i].allowForColdStart(s.coldBytes())
 	}
 	r = &Result{
 		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise.Noise, rounds: s.rounds,
@@ -366,7 +366,7 @@ func (c *conclusion) estimate() {
 	chosen, moreNs := c.chosen()
 	e := c.hold(widened(c.join(chosen), moreNs))
 	e = widened(e, -c.coldNs())
-	if late := c.serversLateNs(); late <= mostServersLate*c.Wall.Value {
+	if late := c.serversLateNs(e.Value); late <= mostServersLate*e.Value {
 		e = widened(widened(e, late), -late)
 	}
 	c.Estimate = widened(e, c.disturbedMoreNs) // after hold, since the runs left out may have longer wall times

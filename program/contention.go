@@ -59,9 +59,9 @@ const worksAlike = 0.5
 const mattersAtServer, mostServersLate = 0.01, 0.03
 
 // serversLateNs returns how long servers that worked for the program were kept from CPUs in a typical run; 0 if that
-// hardly matters, or if the runs show that they did as much work however long that was: one that works until some time
-// takes as long alone.
-func (c *conclusion) serversLateNs() float64 {
+// hardly matters for a program that takes aloneNs, or if the runs show that they did as much work however long that was:
+// one that works until some time takes as long alone.
+func (c *conclusion) serversLateNs(aloneNs float64) float64 {
 	// While nobody else had a CPU, the program and its servers only waited for one another, as they do alone.
 	var kept, worked []float64 // of runs of which tracepoints tell
 	for _, r := range c.used {
@@ -71,7 +71,7 @@ func (c *conclusion) serversLateNs() float64 {
 		}
 	}
 	typical := stats.Median(kept)
-	if !(typical > mattersAtServer*c.Wall.Value) {
+	if !(typical > mattersAtServer*aloneNs) {
 		return 0
 	}
 	line, err := stats.TheilSen(kept, worked)
@@ -84,7 +84,7 @@ func (c *conclusion) serversLateNs() float64 {
 // judgeServers lowers the verdict if servers that worked for the program were kept from CPUs for longer than the interval
 // holds.
 func (c *conclusion) judgeServers() {
-	if ns := c.serversLateNs(); ns > mostServersLate*c.Wall.Value {
+	if ns := c.serversLateNs(c.Estimate.Value); ns > mostServersLate*c.Estimate.Value {
 		c.Lower(stats.Suspect, "a server that worked for it was kept from a CPU for %s in each run, and may work until some time, so that it does less then: %s tells", stats.Duration(ns, 3), c.remedy())
 	}
 }

@@ -161,6 +161,8 @@ type measurement struct {
 	all      []*series
 	round    int
 	cpus     int
+	// concludedNs is how long what followed the last run waited for a CPU.
+	concludedNs int64
 	// run makes one run of a command, traced or not.
 	run func(context.Context, Command, bool) (Run, error)
 	// snapshot looks at a running process.
@@ -292,7 +294,8 @@ func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Ru
 	command.NoteWaits, command.NoteClocks, command.NoteOpens = !s.probed, !s.probed, !s.probed && s.noteOpens
 	command.spentNs = s.spentNs
 	command.noteWakeups = s.probed && !traced && s.waitsForSomething() && s.recordings.pay()
-	command.noteTimedCalls = command.noteWakeups && (s.timedWaits > 0 || s.someUnnoted) // they slow every system call
+	// They slow every system call, by a time that is not known if the calls could not be counted.
+	command.noteTimedCalls = command.noteWakeups && s.calls > 0 && (s.timedWaits > 0 || s.someUnnoted)
 	return m.once(ctx, command, traced)
 }
 
@@ -321,9 +324,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	}
 	run.traced, run.noted = follow(ctx, &run.Run, cpus, others, run.wakeups)
 	s.calls = max(s.calls, run.Calls)
-	if len(run.wakeups.events) > 0 {
-		run.traced.recordedNs += callsApart * run.wakeups.callNs * float64(s.calls)
-	}
+	run.traced.recordedNs += callsApart * run.eachCallNs * float64(s.calls)
 	run.traced.recordedNs += run.InheritNs * float64(max(0, run.traced.threads-1))
 	run.startKeptNs += run.traced.startKeptNs
 	run.wakeups = wakeupEvents{} // what they show is kept in traced
@@ -387,9 +388,12 @@ func (s *series) counted() (n int) {
 
 // once makes one run, with its preparation and conclusion.
 func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run, err error) {
-	var prepareWaitNs int64
+	keptNs := m.concludedNs
+	m.concludedNs = 0
 	if c.Prepare != nil {
-		if prepareWaitNs, err = beside(ctx, *c.Prepare); err != nil {
+		waitNs, err := beside(ctx, *c.Prepare)
+		keptNs += waitNs
+		if err != nil {
 			return Run{}, &FailedError{Name: c.Name, What: "its preparation", Err: err}
 		}
 	}
@@ -409,7 +413,7 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 		}
 	}
 	run, err = m.run(limited, kept, traced)
-	run.startKeptNs = float64(run.StartWaitNs + prepareWaitNs)
+	run.startKeptNs = float64(run.StartWaitNs + keptNs)
 	if run.WallNs > 0 {
 		run.read = output.read(c.Metrics)
 		for i, m := range c.Metrics {
@@ -427,7 +431,9 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 		err = &FailedError{Name: c.Name, What: theCommand, Err: run.Failure()}
 	}
 	if c.Conclude != nil && ctx.Err() == nil {
-		if _, after := beside(ctx, *c.Conclude); after != nil && err == nil {
+		waitNs, after := beside(ctx, *c.Conclude)
+		m.concludedNs = waitNs
+		if after != nil && err == nil {
 			err = &FailedError{Name: c.Name, What: "what follows it", Err: after}
 		}
 	}

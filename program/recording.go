@@ -82,7 +82,7 @@ func (w *wakeupRecorder) with(timed bool) *wakeupRecorder {
 	return openWakeups(timed)
 }
 
-// openWakeups starts to record. If that is not allowed, it returns a recorder that records nothing.
+// openWakeups opens a recorder, which is paused. If that is not allowed, the recorder records nothing.
 func openWakeups(timed bool) *wakeupRecorder {
 	w := &wakeupRecorder{timed: timed, eachNs: tracepointNs}
 	if namespace, err := os.Readlink("/proc/self/ns/pid"); err != nil || namespace != firstNamespace {
@@ -118,7 +118,7 @@ func (w *wakeupRecorder) keep(events []tracepoint.Event) {
 	w.events = append(w.events, events...)
 }
 
-// begin starts to record a run of the command, which empties the buffers when they are half full.
+// begin starts to record. While the command runs, the buffers are emptied whenever they are half full.
 func (w *wakeupRecorder) begin(c *process.Command) {
 	if w == nil || w.recorder == nil {
 		return
@@ -127,6 +127,14 @@ func (w *wakeupRecorder) begin(c *process.Command) {
 	w.events, w.lost = nil, -w.recorder.Lost()
 	c.DrainFDs, c.Drain = w.recorder.FDs(), func() { w.keep(w.recorder.Take()) }
 	w.recorder.Resume()
+}
+
+// eachCallNs returns the time by which each system call takes longer as long as the recorder is open, paused or not.
+func (w *wakeupRecorder) eachCallNs() float64 {
+	if w == nil || w.recorder == nil || !w.timed {
+		return 0
+	}
+	return w.callNs
 }
 
 // take ends the recording, and returns the events since begin in order of time; nil if events were lost.

@@ -71,6 +71,9 @@ type Run struct {
 	// contradicts says that the lower bound came out above the upper one.
 	contradicts bool
 
+	// eachCallNs is the time by which each system call took longer, because timed calls are recorded in this run or in
+	// others. Most calls leave no event.
+	eachCallNs float64
 	// wakeups are the tracepoints' events of all threads during the run; empty if they were not recorded.
 	wakeups wakeupEvents
 	// traced is what the kernel's events tell of the run, if noted is set.

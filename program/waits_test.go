@@ -400,6 +400,19 @@ func TestBlocksNowAndThen(t *testing.T) {
 	}
 }
 
+// Java blocks for 1.5 ms in some runs and not at all in others, and waits for a CPU for 1.5 % of each: the interval holds
+// that. It was suspect, on an idle machine.
+func TestSleepsNowAndThenHardlyLate(t *testing.T) {
+	for _, keptMs := range []float64{1.5, 5} {
+		s := series{probed: true, timedWaits: 1}
+		r := s.concluded(40, func(i int) Run { return besideOthers(100, keptMs, 5*float64(i%4/3)) })
+		said := slices.ContainsFunc(r.Reasons, func(reason string) bool { return strings.Contains(reason, "sleeps in some runs") })
+		if late := keptMs > 100*littleLate; said != late {
+			t.Errorf("kept for %v ms: %s %q", keptMs, r.Verdict, r.Reasons)
+		}
+	}
+}
+
 // Of a program whose child took long to give back its memory one run in 3,000 is not believed to be
 // noted; one in thirty moves no median. It was suspect for that.
 func TestFewRunsUnnoted(t *testing.T) {

@@ -34,8 +34,6 @@ type wakeupEvents struct {
 	kernel  map[int32]bool
 	// eachNs is the most time that the kernel took to record one event.
 	eachNs float64
-	// callNs is the time by which recording lengthened each system call. Most system calls leave no event.
-	callNs float64
 }
 
 func (e wakeupEvents) at(ns int64) float64 { return float64(ns - e.execNs) }

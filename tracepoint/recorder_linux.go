@@ -298,15 +298,16 @@ func setFilter(fd int, filter string) error {
 	return nil
 }
 
-// Pause stops the recording until Resume: an event that is recorded takes 0.1 to 1 µs of the thread that causes it.
+// Pause stops the recording until Resume: an event that is recorded takes 0.1 to 1 µs of the thread that causes it. System
+// calls still take longer while timed calls are among the events.
 func (r *Recorder) Pause() { r.control(unix.PERF_EVENT_IOC_DISABLE) }
 
 // Resume continues the recording after Pause.
 func (r *Recorder) Resume() { r.control(unix.PERF_EVENT_IOC_ENABLE) }
 
-// control sets the state of all tracepoints. Only an event that is closed would refuse it.
+// control sets the state of all events. Only one that is closed would refuse it.
 func (r *Recorder) control(request uint) {
-	for _, fd := range r.others {
+	for _, fd := range append(r.FDs(), r.others...) {
 		_ = unix.IoctlSetInt(fd, request, 0)
 	}
 }

@@ -91,6 +91,38 @@ func (l *life) add(t *testing.T, e Event, pid int32) {
 	}
 }
 
+// A paused recorder records nothing, and goes on afterwards.
+func TestPause(t *testing.T) {
+	r := mustOpen(t)
+	of := func() (seen int) {
+		r.Drop()
+		program := exec.Command("true")
+		if err := program.Run(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * late)
+		for _, e := range r.TakeAll() {
+			if pid := int32(program.Process.Pid); e.Thread == pid || e.Other == pid {
+				seen++
+			}
+		}
+		return seen
+	}
+	for range 3 {
+		r.Pause()
+		if n := of(); n > 0 {
+			t.Fatalf("%d events of a program were recorded in a pause", n)
+		}
+		r.Resume()
+		if of() == 0 {
+			t.Fatal("nothing was recorded after a pause")
+		}
+	}
+	if r.Lost() > 0 {
+		t.Errorf("%d events were lost", r.Lost())
+	}
+}
+
 // A sleep is a system call that waits until some time. A call whose time has passed ends at once.
 func TestTimedCalls(t *testing.T) {
 	mustOpen(t)
