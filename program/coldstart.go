@@ -22,8 +22,9 @@ func (s *series) coldBytes() float64 {
 // program's data: to others that had its CPU, and on a virtual machine to other guests. bytes is what [series.coldBytes]
 // returns.
 func (r *Run) allowForColdStart(bytes float64) {
+	r.coldStartNs = 0
 	if r.startKeptNs > promptNs {
-		coldNs := coldPerByteNs * bytes
-		r.slackNs, r.surelyNs = r.slackNs+coldNs, r.surelyNs-coldNs
+		r.coldStartNs = coldPerByteNs * bytes
+		r.slackNs, r.surelyNs = r.slackNs+r.coldStartNs, r.surelyNs-r.coldStartNs
 	}
 }

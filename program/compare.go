@@ -2,6 +2,7 @@ package program
 
 import (
 	"math"
+	"slices"
 
 	"chronoscope/stats"
 )
@@ -41,9 +42,14 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 	}
 }
 
-// isBounded reports whether one of the times is only known to lie between bounds.
+// isBounded reports whether one of the times is only known to lie between bounds, or whether the runs of two different
+// programs may be longer by shares that differ, so that pairs of runs do not cancel them.
 func (c *Comparison) isBounded() bool {
-	return c.Metric == "" && (c.A.Method == Bounds || c.B.Method == Bounds)
+	if c.Metric != "" {
+		return false
+	}
+	differ := c.A.Command.Path != c.B.Command.Path || !slices.Equal(c.A.Command.Args, c.B.Command.Args)
+	return c.A.Method == Bounds || c.B.Method == Bounds || differ && (c.A.unpaired || c.B.unpaired)
 }
 
 // widened widens bounds of the ratio to all ratios that are possible if one of the times is only bounded.

@@ -366,9 +366,11 @@ func (c *conclusion) estimate() {
 	chosen, moreNs := c.chosen()
 	e := c.hold(widened(c.join(chosen), moreNs))
 	e = widened(e, -c.coldNs())
-	if late := c.serversLateNs(e.Value); late <= mostServersLate*e.Value {
+	late := c.serversLateNs(e.Value)
+	if late <= mostServersLate*e.Value {
 		e = widened(widened(e, late), -late)
 	}
+	c.unpaired = late > 0 || c.typical(func(r *Run) float64 { return r.coldStartNs }) > c.plan.Precision*e.Value
 	c.Estimate = widened(e, c.disturbedMoreNs) // after hold, since the runs left out may have longer wall times
 }
 

@@ -61,6 +61,9 @@ type Result struct {
 	stats.Judgement
 
 	rounds []int // the round in which each run was made
+	// unpaired says that the interval allows for cold caches at the start, or for servers that were late, which lengthen
+	// different programs by different shares.
+	unpaired bool
 }
 
 // Outlier is a run apart from the others.

@@ -41,6 +41,8 @@ type Run struct {
 	// startKeptNs is the time since the end of the run before for which others kept the launcher, the preparation, or the
 	// program before its exec from a CPU.
 	startKeptNs float64
+	// coldStartNs is the longest time for which the run refilled caches because its start was late.
+	coldStartNs float64
 	// LowNs and HighNs bound the time alone, without interrupts and preemptions.
 	LowNs, HighNs float64
 	// Rejected says that the run does not count; Why then gives the reasons. Why of a run that counts holds
