@@ -173,8 +173,9 @@ const aloneNs, aloneShare = 0.3e6, 0.01
 const ownCacheBytes, readPerNs = 2 << 20, 40
 
 // takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
-// CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used.
-func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
+// CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used, and mostColdNs the longest time for which it refills
+// caches after a preemption; infinite if the runs don't tell.
+func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float64) {
 	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
 	high := low
@@ -210,7 +211,7 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes float64) {
 			elsewhere = min(elsewhere, r.traced.moves)
 		}
 		cold := func(n int, displaced float64) float64 {
-			return float64(n) * (noise.MostColdNs(displaced) - machine.UsualColdNs)
+			return float64(n) * (math.Min(mostColdNs, noise.MostColdNs(displaced)) - machine.UsualColdNs)
 		}
 		return noise.MoreShare*p.ranNs + cold(p.preemptions-elsewhere, here) + cold(elsewhere, math.Max(here, math.Min(bytes, ownCacheBytes)))
 	}

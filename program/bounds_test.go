@@ -86,7 +86,7 @@ func TestMedianOfFewInterrupts(t *testing.T) {
 	for _, c := range []struct{ ranNs, want float64 }{{1e6, 0}, {1.9e6, 0}, {2.1e6, eachNs / 3}, {10e6, eachNs / 3}} {
 		r := Run{grossLowNs: c.ranNs, grossHighNs: c.ranNs}
 		r.UserNs = int64(c.ranNs)
-		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 0)
+		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 0, math.Inf(1))
 		if math.Abs(r.slackNs-c.want) > 1 {
 			t.Errorf("%g ns: the time may be less by %g ns, want %g", c.ranNs, r.slackNs, c.want)
 		}
@@ -150,7 +150,7 @@ func TestOthersDisplaceWhatTheyCanRead(t *testing.T) {
 		r := Run{grossLowNs: 50 * ms, grossHighNs: 50 * ms, RunqueueWaitNs: c.waitNs, noted: c.noted}
 		r.UserNs, r.InvoluntarySwitches, r.Others = 50*ms, 2, c.others
 		r.traced = trajectory{moves: c.moves, low: progress{ranNs: 50 * ms, preemptions: 2}, high: progress{ranNs: 50 * ms}}
-		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 64<<20)
+		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 64<<20, math.Inf(1))
 		want := 0.0
 		for _, bytes := range c.displace {
 			want += machine.ColdNs - machine.UsualColdNs + 100e3*math.Max(1, bytes/machine.RefilledBytes)

@@ -42,14 +42,15 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 	}
 }
 
-// isBounded reports whether one of the times is only known to lie between bounds, or whether the runs of two different
-// programs may be longer by shares that differ, so that pairs of runs do not cancel them.
+// isBounded reports whether one of the times is only known to lie between bounds, whether the runs of two different
+// programs may be longer by shares that differ, so that pairs of runs do not cancel them, or whether the estimates rest on
+// runs that are no pairs.
 func (c *Comparison) isBounded() bool {
 	if c.Metric != "" {
 		return false
 	}
 	differ := c.A.Command.Path != c.B.Command.Path || !slices.Equal(c.A.Command.Args, c.B.Command.Args)
-	return c.A.Method == Bounds || c.B.Method == Bounds || differ && (c.A.unpaired || c.B.unpaired)
+	return c.A.Method == Bounds || c.B.Method == Bounds || c.A.favoured != c.B.favoured || differ && (c.A.unpaired || c.B.unpaired)
 }
 
 // widened widens bounds of the ratio to all ratios that are possible if one of the times is only bounded.
@@ -80,11 +81,14 @@ func (c *Comparison) Joint(comparisons int) stats.Joint {
 	return j
 }
 
-// pairs returns the runs that count, of the rounds in which both commands have one.
+// pairs returns the runs that count, of the rounds in which both commands have one. These are the runs at favouredNice if
+// both estimates rest on those.
 func pairs(a, b *Result) (all stats.Pairs) {
+	favoured := a.favoured && b.favoured
+	counts := func(r *Run) bool { return r.favoured == favoured && (favoured || !r.Rejected) }
 	of := map[int]*Run{}
 	for i, round := range a.rounds {
-		if !a.Runs[i].Rejected {
+		if counts(&a.Runs[i]) {
 			of[round] = &a.Runs[i]
 		}
 	}
@@ -92,7 +96,7 @@ func pairs(a, b *Result) (all stats.Pairs) {
 		return stats.Bounded{Lo: r.LowNs, Mid: r.TimeNs(), Hi: r.HighNs, Disturbed: r.HighNs - r.LowNs + r.waitedNs()}
 	}
 	for i, round := range b.rounds {
-		if first := of[round]; first != nil && !b.Runs[i].Rejected {
+		if first := of[round]; first != nil && counts(&b.Runs[i]) {
 			all.Add(times(first), times(&b.Runs[i]))
 		}
 	}

@@ -15,33 +15,66 @@ func unknown() stats.Estimate {
 	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
 }
 
+// chosenRuns says on which runs a conclusion rests.
+type chosenRuns int
+
+// A conclusion rests on all runs at the usual niceness, on the calm ones of these, in which nobody else can have delayed
+// the program, or on the runs at favouredNice.
+const (
+	usualRuns chosenRuns = iota
+	calmRuns
+	favouredOnly
+)
+
 // concludeBoth returns the result of a command's runs, with [Summary.Idle]: what the result would be if interrupts took
 // no time, so that none is subtracted for them.
 func concludeBoth(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result {
-	r, idle := conclude(s, plan, setting, w), conclude(s, plan, setting, w.WithoutInterrupts()).Estimate
-	if r.Estimate.Value > 0 && idle.Value > 0 {
+	r, from := concludeBest(s, plan, setting, w)
+	without, _ := concludeFrom(s, plan, setting, w.WithoutInterrupts(), from)
+	if idle := without.Estimate; r.Estimate.Value > 0 && idle.Value > 0 {
 		r.Idle = &idle
 	}
 	return r
 }
 
-// conclude returns the result of a command's runs. It takes all runs, or only the calm ones, in which nobody else can
-// have delayed the program, if these have a better verdict, or the same one and a narrower interval.
+// conclude returns the result of a command's runs.
 func conclude(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result {
-	all, calm := concludeFrom(s, plan, setting, w, false)
-	if !calm {
-		return all
-	}
-	undelayed, _ := concludeFrom(s, plan, setting, w, true)
-	if all.Verdict.WorseThan(undelayed.Verdict) || all.Verdict == undelayed.Verdict && undelayed.Estimate.RelativeHalfWidth() < all.Estimate.RelativeHalfWidth() {
-		return undelayed
-	}
-	return all
+	r, _ := concludeBest(s, plan, setting, w)
+	return r
 }
 
-// concludeFrom returns the result of all runs of a command, or with calmOnly of the calm ones. calm reports whether
-// there are enough calm runs.
-func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, calmOnly bool) (r *Result, calm bool) {
+// concludeBest returns the result of those runs that have the best verdict, or the same one and the narrowest interval.
+// How long the program took by the clock is that of the usual runs in any case.
+func concludeBest(s *series, plan Plan, setting Setting, w *env.NoiseChecks) (best *Result, from chosenRuns) {
+	usual, _ := concludeFrom(s, plan, setting, w, usualRuns)
+	best, from = usual, usualRuns
+	for _, other := range []chosenRuns{calmRuns, favouredOnly} {
+		r, possible := concludeFrom(s, plan, setting, w, other)
+		apart := r.Estimate.Lo > usual.Estimate.Hi || r.Estimate.Hi < usual.Estimate.Lo
+		if possible && r.betterThan(best) && (other == calmRuns || !apart) {
+			best, from = r, other
+		}
+	}
+	if from == favouredOnly {
+		best.favoured = true
+		best.Estimate.Hi = math.Max(best.Estimate.Value, math.Min(best.Estimate.Hi, usual.Wall.Hi))
+		best.Wall, best.CPU, best.RunqueueWaitNs, best.BlockedNs = usual.Wall, usual.CPU, usual.RunqueueWaitNs, usual.BlockedNs
+		best.Percentiles.Wall, best.Outliers, best.Metrics = usual.Percentiles.Wall, usual.Outliers, usual.Metrics
+		best.Explanation += fmt.Sprintf("; this is of %s at a niceness of %d, with which others hardly had its CPU", stats.Count(best.Estimate.N, "run"), favouredNice)
+	}
+	return best, from
+}
+
+// betterThan reports whether the result has a better verdict than the other, or the same one and a narrower interval.
+func (r *Result) betterThan(other *Result) bool {
+	if r.Verdict != other.Verdict {
+		return other.Verdict.WorseThan(r.Verdict)
+	}
+	return r.Estimate.RelativeHalfWidth() < other.Estimate.RelativeHalfWidth()
+}
+
+// concludeFrom returns the result of some runs of a command. possible reports whether there are enough such runs.
+func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, from chosenRuns) (r *Result, possible bool) {
 	runs := slices.Clone(s.runs)
 	var ranNs []float64
 	for i := range runs {
@@ -50,19 +83,32 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, cal
 		}
 	}
 	noise := w.Typical(stats.Median(ranNs))
+	mostColdNs := math.Inf(1)
+	if from == favouredOnly {
+		mostColdNs = mostColdOf(runs)
+	}
 	for i := range runs {
-		runs[i].takeOffDisturbance(noise, float64(s.peak))
+		runs[i].takeOffDisturbance(noise, float64(s.peak), mostColdNs)
 		runs[i].allowForColdStart(s.coldBytes())
 	}
 	r = &Result{
 		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise.Noise, rounds: s.rounds,
 		Summary: Summary{Estimate: unknown(), Wall: unknown(), CPU: unknown(), MaxRSSBytes: Positive(s.peak)},
 	}
-	c := conclusion{Result: r, series: s, plan: plan, setting: setting}
+	c := conclusion{Result: r, series: s, plan: plan, setting: setting, favoured: from == favouredOnly}
 	c.use()
-	undelayed, others := c.calm()
-	if calm = undelayed != nil; calm && calmOnly {
-		c.keep(undelayed, others)
+	possible = len(c.used) > 0
+	switch from {
+	case calmRuns:
+		calm, others := c.calm()
+		if calm == nil {
+			return r, false
+		}
+		c.keep(calm, others)
+	case favouredOnly:
+		if len(c.used) < fewestChosen || !c.hardlyKept(c.used) {
+			return r, false
+		}
 	}
 	c.allowForWaits(s.wokenNs)
 	c.Estimate.Discarded = len(c.Runs)
@@ -99,7 +145,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, cal
 	}
 	c.judge()
 	r.Metrics = MetricsOf(r)
-	return r, calm
+	return r, possible
 }
 
 // conclusion is a result while it is worked out.
@@ -108,6 +154,8 @@ type conclusion struct {
 	series  *series
 	plan    Plan
 	setting Setting
+
+	favoured bool // only the runs at favouredNice count
 
 	used   []*Run // the runs that count
 	low    []float64
@@ -143,8 +191,8 @@ func (c *conclusion) niceness() int { return cmp.Or(c.Command.Nice, c.setting.Ni
 // use collects the runs that count. The others give no figure, even if no run counts: a traced program takes longer.
 func (c *conclusion) use() {
 	for i := range c.Runs {
-		if !c.Runs[i].Rejected {
-			c.used = append(c.used, &c.Runs[i])
+		if r := &c.Runs[i]; r.favoured == c.favoured && (r.favoured || !r.Rejected) {
+			c.used = append(c.used, r)
 		}
 	}
 	for _, r := range c.used {

@@ -144,7 +144,7 @@ func TestStealFromAChild(t *testing.T) {
 	}}
 	s := series{probed: true, sentinels: 1}
 	s.take(background, &run, 1)
-	run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0)
+	run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0, math.Inf(1))
 	if run.LowNs > 9*ms || run.HighNs < 11*ms {
 		t.Errorf("9 ms, or 11 where nothing was stolen: %g to %g ns", run.LowNs, run.HighNs)
 	}

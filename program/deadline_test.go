@@ -1,6 +1,7 @@
 package program
 
 import (
+	"math"
 	"testing"
 
 	"chronoscope/env"
@@ -50,7 +51,7 @@ func TestRunThatMayBeLate(t *testing.T) {
 		}}
 		s := series{probed: true, sentinels: 1, timedWaits: c.timedWaits, otherWaits: c.others}
 		s.take(background, &run, 1)
-		run.takeOffDisturbance(env.Disturbance{}, 0)
+		run.takeOffDisturbance(env.Disturbance{}, 0, math.Inf(1))
 		if run.late != c.late || c.late && run.HighNs != float64(c.endNs) {
 			t.Errorf("%s: late %v, at most %v ns, want %v, and %v ns where it is late", c.name, run.late, run.HighNs, c.late, c.endNs)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chronoscope/process"
+	"chronoscope/stats"
 )
 
 // A program of 25 ms waits for 75 ms in each run. At the highest niceness it waits less, unless control groups divide the
@@ -58,13 +59,13 @@ func TestFavoured(t *testing.T) {
 			return Run{RunqueueWaitNs: float64(wait), Run: process.Run{WallNs: 10*ms + wait, UserNs: 10 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 10 * ms, WaitNs: wait}}}}, nil
 		}
 		s := &series{command: Command{Command: process.Command{Nice: c.nice}}, probed: true}
-		m := measurement{plan: Plan{MaxTime: time.Minute, Precision: 0.01}, run: run}
+		m := measurement{plan: Plan{MaxTime: time.Minute, Precision: 0.01}, run: run, all: []*series{s}}
 		for range fewestChosen {
 			r, _ := run(context.Background(), s.command, false)
 			s.take(context.Background(), &r, 1)
 			s.runs, s.spentNs = append(s.runs, r), s.spentNs+20*ms
 		}
-		if err := m.favour(context.Background(), s); err != nil {
+		if err := m.favour(context.Background()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		made := s.runs[fewestChosen:]
@@ -89,6 +90,47 @@ func TestDisplacedDataIsInTheInterval(t *testing.T) {
 		r := s.concluded(30, func(i int) Run { return keptFor(20+0.001*float64(i%5), 10) })
 		if lo := r.Estimate.Lo / ms; lo < leastMs || lo > favouredMs || !r.Estimate.Covers(20*ms) {
 			t.Errorf("%v ms at the highest niceness: %v to %v ms", favouredMs, lo, r.Estimate.Hi/ms)
+		}
+	}
+}
+
+// A program of 50 ms is kept waiting for 100 ms in each run, 20 times, which costs it 10 µs each, and neighbours leave much
+// to refill. In the runs at the highest niceness it is kept for 1 ms, once: its time rests on those, and how long it took
+// by the clock on the others. Runs that were kept as long tell no more.
+func TestEstimateOfFavouredRuns(t *testing.T) {
+	noisy := quiet
+	noisy.Noise.RefillNs, noisy.Noise.Refills = 100e3, 10
+	for name, c := range map[string]struct {
+		favoured, keptMs float64
+		isBest           bool
+	}{"hardly kept": {20, 1, true}, "too few": {5, 1, false}, "kept as long": {20, 100, false}} {
+		s := &series{probed: true, peak: 30 << 20}
+		add := func(n int, workMs, keptMs float64, times int, favoured bool) {
+			for i := range n {
+				events, each := begun(), workMs/float64(times+1)
+				at := 0.0
+				for range times {
+					at += each
+					events = events.at(at, process.Preempted, 1, 1, 0)
+					at += keptMs / float64(times)
+					events = events.at(at, process.SwitchedIn, 1, 1, 0)
+				}
+				end := workMs + keptMs + 0.01*float64(i%5)
+				run := events.at(end, process.Exited, 1, 1, 0).run(end, end-keptMs, process.Thread{ID: 1, CPUNs: int64((end - keptMs) * ms), WaitNs: int64(keptMs * ms), ReadNs: int64(end * ms)})
+				run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), keptMs*ms
+				s.take(background, &run, 1)
+				run.favoured, run.Rejected = favoured, favoured
+				s.runs, s.rounds = append(s.runs, run), append(s.rounds, len(s.rounds))
+			}
+		}
+		add(30, 50.2, 100, 20, false)
+		add(int(c.favoured), 50.01, c.keptMs, 1, true)
+		r := conclude(s, DefaultPlan, noisy, noisy.checks())
+		if r.favoured != c.isBest || math.Abs(r.Wall.Value-150.22*ms) > ms || !r.Estimate.Covers(50*ms) {
+			t.Errorf("%s: rests on them: %v; %+v of %v: %s %q", name, r.favoured, r.Estimate, r.Wall, r.Verdict, r.Reasons)
+		}
+		if c.isBest && (r.Verdict != stats.Trusted || r.Estimate.RelativeHalfWidth() > 0.01) {
+			t.Errorf("%s: %s, %+v %q", name, r.Verdict, r.Estimate, r.Reasons)
 		}
 	}
 }

@@ -136,8 +136,9 @@ type series struct {
 	recordings recordings
 	// busyTold says that the program learns how busy the machine is from a file.
 	busyTold bool
-	// favoured are the runs at favouredNice.
-	favoured []contendedRun
+	// favoured are the runs at favouredNice, which took favouredNs.
+	favoured   []contendedRun
+	favouredNs float64
 	// several says that the program has more than one thread. sentinels is the number of runs for which it is known how
 	// long all of them waited for a CPU after wake-ups: wokenNs at most.
 	several   bool
@@ -210,10 +211,10 @@ func (m *measurement) measure(ctx context.Context) error {
 		return err
 	}
 	m.round++
+	if err := m.favour(ctx); err != nil {
+		return err
+	}
 	for _, s := range m.all {
-		if err := m.favour(ctx, s); err != nil {
-			return err
-		}
 		if err := m.contend(ctx, s); err != nil {
 			return err
 		}

@@ -129,7 +129,7 @@ func TestStealBesideTheWay(t *testing.T) {
 	run := events.run(100, 140, process.Thread{ID: 1, CPUNs: 40 * ms, ReadNs: 100 * ms})
 	s := series{probed: true, sentinels: 1}
 	s.take(background, &run, 2)
-	run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0)
+	run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0, math.Inf(1))
 	if run.HighNs < 99.9*ms {
 		t.Errorf("100 ms: %g to %g ns", run.LowNs, run.HighNs)
 	}

@@ -1,6 +1,9 @@
 package program
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // Once runs a command a single time, like the shell's time, and bounds its time alone. All of its threads are followed.
 // If the command fails, the error is a *[FailedError], next to the run. If it could not be started, the error is a
@@ -14,7 +17,7 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	run, err := m.once(ctx, c, true)
 	if run.WallNs > 0 {
 		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also if ctx ended the program
-		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), float64(run.MaxRSSBytes))
+		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), float64(run.MaxRSSBytes), math.Inf(1))
 		run.Rejected, run.Why = false, nil
 	}
 	return run, err

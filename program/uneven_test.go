@@ -153,7 +153,7 @@ func TestChildEndsBeforeItIsWaitedFor(t *testing.T) {
 		run := events.run(600, 450)
 		s := series{probed: true}
 		s.take(background, &run, 2)
-		run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0)
+		run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0, math.Inf(1))
 		if run.LowNs > 300*ms || run.HighNs < 300*ms || run.HighNs > 400*ms {
 			t.Errorf("%s: 300 ms, and the parent's part after it at most: %g to %g ns", what, run.LowNs, run.HighNs)
 		}

@@ -256,7 +256,7 @@ func TestWaitsFollowWork(t *testing.T) {
 func TestWorksLessContended(t *testing.T) {
 	for contended, want := range map[float64]stats.Verdict{12: stats.Suspect, 25.5: stats.Trusted, 28: stats.Trusted, 36: stats.Suspect} {
 		s := &series{command: Command{Name: "fake"}, probed: true}
-		plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, MaxTime: time.Hour}
+		plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, ExactRuns: true, MaxTime: time.Hour}
 		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
 		competes := 0
 		m.compete = func([]int, int) func() {
@@ -300,7 +300,7 @@ func TestHardlyLessWorkContended(t *testing.T) {
 // They took a minute where 3 s were allowed.
 func TestContendedRunsEndInTime(t *testing.T) {
 	s := &series{command: Command{Name: "fake"}, probed: true}
-	plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, MaxTime: 2 * time.Second}
+	plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, ExactRuns: true, MaxTime: 2 * time.Second}
 	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
 	competes := 0
 	m.compete = func([]int, int) func() {

@@ -17,7 +17,7 @@ func TestYieldsAreNoCertainPreemptions(t *testing.T) {
 		r.UserNs, r.noted = 44.5*ms, true
 		r.traced.low = progress{atNs: 44.5 * ms, ranNs: 44.5 * ms, preemptions: 82}
 		r.traced.high = r.traced.low
-		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 0)
+		r.takeOffDisturbance(env.Disturbance{Noise: noise}, 0, math.Inf(1))
 		return r
 	}
 	if r := bounds(80); math.Abs(r.HighNs-44.4*ms) > 0.2*ms || r.LowNs > 42*ms {
