@@ -20,7 +20,7 @@ var corrections = []correction{
 	{"that interrupts may take more", "program/bounds.go", "return noise.MoreShare*p.ranNs + cold(p.preemptions", "return cold(p.preemptions"},
 	{"that interrupts may take less", "program/bounds.go", "return noise.LessShare*p.ranNs + certain(p)", "return certain(p)"},
 	{"preemptions", "program/bounds.go", "float64(p.preemptions)*each }", "0 * float64(p.preemptions) * each }"},
-	{"cold caches after preemptions", "program/bounds.go", "(math.Min(mostColdNs, noise.MostColdNs(displaced)) - machine.UsualColdNs)", "0*(math.Min(mostColdNs, noise.MostColdNs(displaced))-machine.UsualColdNs)"},
+	{"cold caches after preemptions", "program/bounds.go", "(mostNs - machine.UsualColdNs)", "0*(mostNs-machine.UsualColdNs)"},
 	{"cold caches of another CPU", "program/bounds.go", "elsewhere = min(elsewhere, r.traced.moves)", "elsewhere = 0"},
 	{"cold caches at the start", "program/conclude.go", "runs[i].allowForColdStart(s.coldBytes())", "_ = i"},
 	{"waits for a CPU", "program/bounds.go", "\t\tr.byEvents(cpus)\n", "\t\tr.byEvents(cpus)\n\t\tr.LowNs, r.HighNs = r.traced.wallNs, r.traced.wallNs\n"},

@@ -173,8 +173,8 @@ const aloneNs, aloneShare = 0.3e6, 0.01
 const ownCacheBytes, readPerNs = 2 << 20, 40
 
 // takeOffDisturbance subtracts from the bounds the typical time that interrupts and preemptions took of the time on the
-// CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used, and mostColdNs the longest time for which it refills
-// caches after a preemption; infinite if the runs don't tell.
+// CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used, and mostColdNs the
+// longest time for which it refills caches after a preemption; infinite if the runs don't tell.
 func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float64) {
 	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
@@ -210,10 +210,9 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float6
 		if r.noted {
 			elsewhere = min(elsewhere, r.traced.moves)
 		}
-		cold := func(n int, displaced float64) float64 {
-			return float64(n) * (math.Min(mostColdNs, noise.MostColdNs(displaced)) - machine.UsualColdNs)
-		}
-		return noise.MoreShare*p.ranNs + cold(p.preemptions-elsewhere, here) + cold(elsewhere, math.Max(here, math.Min(bytes, ownCacheBytes)))
+		cold := func(n int, mostNs float64) float64 { return float64(n) * (mostNs - machine.UsualColdNs) }
+		hereNs, elsewhereNs := math.Min(mostColdNs, noise.MostColdNs(here)), noise.MostColdNs(math.Max(here, math.Min(bytes, ownCacheBytes)))
+		return noise.MoreShare*p.ranNs + cold(p.preemptions-elsewhere, hereNs) + cold(elsewhere, elsewhereNs)
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
 	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs

@@ -43,14 +43,14 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 }
 
 // isBounded reports whether one of the times is only known to lie between bounds, whether the runs of two different
-// programs may be longer by shares that differ, so that pairs of runs do not cancel them, or whether the estimates rest on
-// runs that are no pairs.
+// programs may be longer by shares that differ, so that pairs of runs do not cancel them, or whether one of the estimates
+// rests on other runs than the pairs.
 func (c *Comparison) isBounded() bool {
 	if c.Metric != "" {
 		return false
 	}
 	differ := c.A.Command.Path != c.B.Command.Path || !slices.Equal(c.A.Command.Args, c.B.Command.Args)
-	return c.A.Method == Bounds || c.B.Method == Bounds || c.A.favoured != c.B.favoured || differ && (c.A.unpaired || c.B.unpaired)
+	return c.A.Method == Bounds || c.B.Method == Bounds || c.A.favoured || c.B.favoured || differ && (c.A.unpaired || c.B.unpaired)
 }
 
 // widened widens bounds of the ratio to all ratios that are possible if one of the times is only bounded.
@@ -81,14 +81,11 @@ func (c *Comparison) Joint(comparisons int) stats.Joint {
 	return j
 }
 
-// pairs returns the runs that count, of the rounds in which both commands have one. These are the runs at favouredNice if
-// both estimates rest on those.
+// pairs returns the runs that count, of the rounds in which both commands have one.
 func pairs(a, b *Result) (all stats.Pairs) {
-	favoured := a.favoured && b.favoured
-	counts := func(r *Run) bool { return r.favoured == favoured && (favoured || !r.Rejected) }
 	of := map[int]*Run{}
 	for i, round := range a.rounds {
-		if counts(&a.Runs[i]) {
+		if !a.Runs[i].Rejected {
 			of[round] = &a.Runs[i]
 		}
 	}
@@ -96,7 +93,7 @@ func pairs(a, b *Result) (all stats.Pairs) {
 		return stats.Bounded{Lo: r.LowNs, Mid: r.TimeNs(), Hi: r.HighNs, Disturbed: r.HighNs - r.LowNs + r.waitedNs()}
 	}
 	for i, round := range b.rounds {
-		if first := of[round]; first != nil && counts(&b.Runs[i]) {
+		if first := of[round]; first != nil && !b.Runs[i].Rejected {
 			all.Add(times(first), times(&b.Runs[i]))
 		}
 	}

@@ -50,8 +50,11 @@ func concludeBest(s *series, plan Plan, setting Setting, w *env.NoiseChecks) (be
 	best, from = usual, usualRuns
 	for _, other := range []chosenRuns{calmRuns, favouredOnly} {
 		r, possible := concludeFrom(s, plan, setting, w, other)
-		apart := r.Estimate.Lo > usual.Estimate.Hi || r.Estimate.Hi < usual.Estimate.Lo
-		if possible && r.betterThan(best) && (other == calmRuns || !apart) {
+		if !possible {
+			continue
+		}
+		contradicts := other == favouredOnly && (r.Estimate.Lo > usual.Estimate.Hi || r.Estimate.Hi < usual.Estimate.Lo || r.Estimate.Value > usual.Wall.Hi)
+		if !contradicts && r.betterThan(best) {
 			best, from = r, other
 		}
 	}
@@ -75,6 +78,9 @@ func (r *Result) betterThan(other *Result) bool {
 
 // concludeFrom returns the result of some runs of a command. possible reports whether there are enough such runs.
 func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, from chosenRuns) (r *Result, possible bool) {
+	if from == favouredOnly && len(s.favouredNs) == 0 {
+		return nil, false
+	}
 	runs := slices.Clone(s.runs)
 	var ranNs []float64
 	for i := range runs {
@@ -106,7 +112,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, fro
 		}
 		c.keep(calm, others)
 	case favouredOnly:
-		if len(c.used) < fewestChosen || !c.hardlyKept(c.used) {
+		if !c.favouredTell() {
 			return r, false
 		}
 	}
@@ -419,6 +425,10 @@ func (c *conclusion) estimate() {
 		e = widened(widened(e, late), -late)
 	}
 	c.unpaired = late > 0 || c.typical(func(r *Run) float64 { return r.coldStartNs }) > c.plan.Precision*e.Value
+	if c.favoured {
+		drift := c.driftShare() * e.Value
+		e = widened(widened(e, drift), -drift)
+	}
 	c.Estimate = widened(e, c.disturbedMoreNs) // after hold, since the runs left out may have longer wall times
 }
 

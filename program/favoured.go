@@ -14,8 +14,8 @@ import (
 
 // favouredNice is the niceness with which others hardly take a program's CPU. favouredRuns is the least number of runs with
 // it. More follow until their time is known as precisely as asked, or until they took favouredShare of the command's time
-// limit.
-const favouredNice, favouredRuns, favouredShare = -20, 3, 0.4
+// limit. A run that takes favouredPatience times as long by the clock as the usual ones is ended, and is the last one.
+const favouredNice, favouredRuns, favouredShare, favouredPatience = -20, 3, 0.4, 3
 
 // favour makes more runs of the programs that had to wait for a CPU, in which others hardly keep them waiting, if this
 // command may do so. Alone a program takes as long at any niceness. While others have its CPU, the caches lose its data, on
@@ -23,22 +23,21 @@ const favouredNice, favouredRuns, favouredShare = -20, 3, 0.4
 // competitor for programs of 16 to 64 MB on a KVM guest (Intel Xeon), although the competitors used no memory. How long it
 // took by the clock, the usual runs tell. It does not matter if such a run fails.
 func (m *measurement) favour(ctx context.Context) error {
-	var waiting []*series
-	for _, s := range m.all {
+	var waiting []int
+	for i, s := range m.all {
 		if s.command.Nice == 0 && m.setting.Nice == 0 && s.mostlyWaited(m.plan, favouredRuns) {
-			waiting = append(waiting, s)
+			waiting = append(waiting, i)
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, time.Duration(favouredShare*float64(m.plan.MaxTime)*float64(len(waiting))))
-	defer cancel()
 	for ; len(waiting) > 0; m.round++ {
-		var next []*series
-		for _, s := range waiting {
-			if m.favourOnce(limited, s) && m.favourMore(s) {
-				next = append(next, s)
-			}
+		var next []int
+		for _, i := range waiting {
+			more := m.favourOnce(ctx, m.all[i]) && m.favourMore(m.all[i])
 			if err := ctx.Err(); err != nil {
 				return err
+			}
+			if m.tell(i); more {
+				next = append(next, i)
 			}
 		}
 		waiting = next
@@ -48,18 +47,29 @@ func (m *measurement) favour(ctx context.Context) error {
 
 // favourOnce makes one more such run, and reports whether that was possible.
 func (m *measurement) favourOnce(ctx context.Context, s *series) bool {
-	command := s.command
+	command, walls := s.noting(false), []float64(nil)
+	for i := range s.runs {
+		if r := &s.runs[i]; !r.Rejected {
+			walls = append(walls, float64(r.WallNs))
+		}
+	}
 	command.Nice, command.OwnSession = favouredNice, true
+	if patience := time.Duration(favouredPatience * stats.Median(walls)); command.Timeout == 0 || patience < command.Timeout {
+		command.Timeout = patience
+	}
 	if m.settle != nil {
 		m.settle()
 	}
 	began := time.Now()
 	run, err := m.once(ctx, command, false)
-	s.favouredNs += float64(time.Since(began).Nanoseconds())
 	if ctx.Err() != nil || err != nil || run.WallNs == 0 {
 		return false
 	}
 	s.take(ctx, &run, cpusOf(s.command, m.cpus))
+	if ctx.Err() != nil { // the run may not have been followed to its end
+		return false
+	}
+	s.favouredNs = append(s.favouredNs, float64(time.Since(began).Nanoseconds()))
 	run.favoured, run.Rejected = !run.Rejected, true
 	run.Why = append(run.Why, fmt.Sprintf("it had a niceness of %d, to see how long it takes where others hardly have its CPU", favouredNice))
 	s.runs, s.rounds = append(s.runs, run), append(s.rounds, m.round)
@@ -71,19 +81,18 @@ func (m *measurement) favourOnce(ctx context.Context, s *series) bool {
 
 // favourMore reports whether more such runs are worth their time.
 func (m *measurement) favourMore(s *series) bool {
-	made := 0
-	for i := range s.runs {
-		if s.runs[i].favoured {
-			made++
-		}
+	made := len(s.favouredNs)
+	spentNs := slices.Max(s.favouredNs) // with the next one
+	for _, ns := range s.favouredNs {
+		spentNs += ns
 	}
 	switch {
 	case made < favouredRuns:
 		return true
-	case s.precise || m.plan.ExactRuns || made >= m.plan.MaxRuns || s.favouredNs > favouredShare*float64(m.plan.MaxTime):
+	case s.precise || m.plan.ExactRuns || made >= m.plan.MaxRuns || spentNs > favouredShare*float64(m.plan.MaxTime):
 		return false
 	}
-	return !repeat.Due(made, fewestChosen, repeat.UsualGrowth) || conclude(s, m.plan, m.setting, m.checks).Estimate.RelativeHalfWidth() > m.plan.Precision
+	return !repeat.Due(made, fewestFavoured, repeat.UsualGrowth) || conclude(s, m.plan, m.setting, m.checks).Estimate.RelativeHalfWidth() > m.plan.Precision
 }
 
 // hardlyKept is the largest share of the usual wait for a CPU at which a favoured run shows what the program does without
@@ -97,39 +106,89 @@ const hardlyKept, coldShare = 0.5, 0.01
 const coldSpread, fewerPreemptions = 1.5, 3
 
 // mostColdOf returns the longest time for which a favoured run refills caches after a preemption: the usual runs, which
-// are preempted more often and for longer, use that much more CPU time. It is infinite if the runs don't tell.
+// are preempted more often and for longer, use that much more CPU time, or more by coldShare of it, since the machine may
+// have changed in between. It is infinite if the runs don't tell.
 func mostColdOf(runs []Run) float64 {
-	var ranNs, preemptions [2][]float64 // of the usual runs, and of the favoured ones
-	for i := range runs {
-		r, which := &runs[i], 0
-		switch {
-		case !r.noted || r.Rejected && !r.favoured:
-			continue
-		case r.favoured:
-			which = 1
-		}
-		ranNs[which] = append(ranNs[which], r.traced.ranNs)
-		preemptions[which] = append(preemptions[which], float64(r.traced.preemptions))
+	usual, favoured := apart(runs)
+	preemptions := func(of []*Run) float64 {
+		return stats.Median(figures(of, func(r *Run) float64 { return float64(r.traced.preemptions) }))
 	}
-	more := stats.Median(preemptions[0]) - stats.Median(preemptions[1])
-	if !(more >= fewerPreemptions) || len(ranNs[1]) < fewestChosen {
+	fewer := preemptions(usual) - preemptions(favoured)
+	if !(fewer >= fewerPreemptions) || len(favoured) < fewestChosen {
 		return math.Inf(1)
 	}
-	return math.Max(machine.ColdNs, coldSpread*(median(ranNs[0]).Hi-median(ranNs[1]).Lo)/more)
+	a, b := median(figures(usual, (*Run).ranNs)), median(figures(favoured, (*Run).ranNs))
+	return math.Max(machine.ColdNs, coldSpread*(a.Hi-b.Lo+coldShare*a.Value)/fewer)
 }
 
-// hardlyKept reports whether these favoured runs were kept from CPUs for clearly less time than the usual ones.
-func (c *conclusion) hardlyKept(favoured []*Run) bool {
-	var kept, usual []float64
-	for _, r := range favoured {
-		kept = append(kept, r.traced.deficientNs)
-	}
-	for i := range c.Runs {
-		if r := &c.Runs[i]; !r.Rejected {
-			usual = append(usual, r.traced.deficientNs)
+// apart returns the usual runs that count, and the favoured ones.
+func apart(runs []Run) (usual, favoured []*Run) {
+	for i := range runs {
+		switch r := &runs[i]; {
+		case r.favoured:
+			favoured = append(favoured, r)
+		case !r.Rejected:
+			usual = append(usual, r)
 		}
 	}
-	return stats.Median(kept) <= hardlyKept*stats.Median(usual)
+	return usual, favoured
+}
+
+// figures returns a figure of each run.
+func figures(runs []*Run, of func(*Run) float64) (all []float64) {
+	for _, r := range runs {
+		all = append(all, of(r))
+	}
+	return all
+}
+
+// fewestFavoured is the least number of favoured runs on which an estimate may rest. For a program of several threads it is
+// fewestCalm.
+// mostColdShare is the largest share of its CPU time that a program refills caches for, beyond which the favoured runs did
+// something else: node took 12 % beside three loops.
+const fewestFavoured, mostColdShare = 10, 0.2
+
+// favouredTell reports whether the time alone may rest on the favoured runs: there are enough of them, they were kept from CPUs
+// for clearly less time than the usual ones, used about as much CPU time, and no more than a few of the others blocked for
+// longer. Where the usual runs were recorded by tracepoints, these were, too.
+func (c *conclusion) favouredTell() bool {
+	usual, favoured := apart(c.Runs)
+	least, several := fewestFavoured, func(r *Run) bool { return r.traced.threads > 1 }
+	if slices.ContainsFunc(favoured, several) {
+		least = fewestCalm
+	}
+	if len(favoured) < least || len(usual) == 0 {
+		return false
+	}
+	typical := func(of []*Run, what func(*Run) float64) float64 { return stats.Median(figures(of, what)) }
+	kept := func(r *Run) float64 { return r.traced.deficientNs }
+	if !(typical(favoured, kept) <= hardlyKept*typical(usual, kept)) {
+		return false
+	}
+	ran := typical(favoured, (*Run).ranNs) / typical(usual, (*Run).ranNs)
+	if !(ran >= 1-mostColdShare && ran <= 1+agreeShare) {
+		return false
+	}
+	most, longer := 0.0, 0
+	for _, r := range favoured {
+		most = math.Max(most, known(r.BlockedNs))
+	}
+	for _, r := range usual {
+		if r.BlockedNs > most+passable(float64(r.WallNs)) {
+			longer++
+		}
+	}
+	recorded := func(r *Run) bool { return r.traced.heldUpKnown }
+	return float64(longer) <= strayShare*float64(len(usual)) && (!slices.ContainsFunc(usual, recorded) || slices.ContainsFunc(favoured, recorded))
+}
+
+// driftShare returns by how much the core's rate in the favoured runs differed from that in the usual ones, as a share.
+func (c *conclusion) driftShare() float64 {
+	usual, favoured := apart(c.Runs)
+	hz := func(of []*Run) float64 {
+		return stats.Median(slices.DeleteFunc(figures(of, func(r *Run) float64 { return r.CoreHz }), math.IsNaN))
+	}
+	return known(math.Abs(hz(favoured)/hz(usual) - 1))
 }
 
 // coldNs returns how much more CPU time the runs used than the favoured ones, in which the caches kept the program's data;
@@ -146,7 +205,8 @@ func (c *conclusion) coldNs() float64 {
 		return 0
 	}
 	usual := c.typical(func(r *Run) float64 { return r.traced.ranNs })
-	if more := usual - slices.Min(ran); more > coldShare*usual { // also of a favoured run others may take the CPU now and then
+	slices.Sort(ran) // also of a favoured run others may take the CPU now and then
+	if more := usual - stats.Quantile(ran, 0.1); more > coldShare*usual {
 		return more
 	}
 	return 0

@@ -119,7 +119,9 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 				run := events.at(end, process.Exited, 1, 1, 0).run(end, end-keptMs, process.Thread{ID: 1, CPUNs: int64((end - keptMs) * ms), WaitNs: int64(keptMs * ms), ReadNs: int64(end * ms)})
 				run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), keptMs*ms
 				s.take(background, &run, 1)
-				run.favoured, run.Rejected = favoured, favoured
+				if run.favoured, run.Rejected = favoured, favoured; favoured {
+					s.favouredNs = append(s.favouredNs, float64(run.WallNs))
+				}
 				s.runs, s.rounds = append(s.runs, run), append(s.rounds, len(s.rounds))
 			}
 		}

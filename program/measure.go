@@ -136,9 +136,10 @@ type series struct {
 	recordings recordings
 	// busyTold says that the program learns how busy the machine is from a file.
 	busyTold bool
-	// favoured are the runs at favouredNice, which took favouredNs.
+	// favoured are the runs at favouredNice that were noted. favouredNs is how long each of all such runs took, with what it
+	// needs.
 	favoured   []contendedRun
-	favouredNs float64
+	favouredNs []float64
 	// several says that the program has more than one thread. sentinels is the number of runs for which it is known how
 	// long all of them waited for a CPU after wake-ups: wokenNs at most.
 	several   bool
@@ -291,13 +292,18 @@ func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool
 // onceNoted makes one run. Until the series is probed, the run notes system calls and readings of clocks; later runs
 // record tracepoints where these matter.
 func (m *measurement) onceNoted(ctx context.Context, s *series, traced bool) (Run, error) {
+	return m.once(ctx, s.noting(traced), traced)
+}
+
+// noting returns the command with what its next run notes.
+func (s *series) noting(traced bool) Command {
 	command := s.command
 	command.NoteWaits, command.NoteClocks, command.NoteOpens = !s.probed, !s.probed, !s.probed && s.noteOpens
 	command.spentNs = s.spentNs
 	command.noteWakeups = s.probed && !traced && s.waitsForSomething() && s.recordings.pay()
 	// They slow every system call, by a time that is not known if the calls could not be counted.
 	command.noteTimedCalls = command.noteWakeups && s.calls > 0 && (s.timedWaits > 0 || s.someUnnoted)
-	return m.once(ctx, command, traced)
+	return command
 }
 
 // waitsForSomething reports whether the program's bounds depend on who wakes its threads.
