@@ -45,7 +45,8 @@ var corrections = []correction{
 	{"servers that were kept from a CPU", "program/conclude.go", "\t\te = widened(widened(e, late), -late)\n", ""},
 	{"the method of Bryant's protocol", "program/conclude.go", "\t\tc.chooseMethod()\n", ""},
 	{"the quarter that waited least", "program/conclude.go", "\treturn order[:n], c.moreCPU(order[:n], order[n:])\n", "\treturn all, 0\n"},
-	{"runs in which nobody delays it", "program/conclude.go", "calm = undelayed != nil;", "calm = false;"},
+	{"runs in which nobody delays it", "program/conclude.go", "[]chosenRuns{calmRuns, favouredOnly}", "[]chosenRuns{favouredOnly}"},
+	{"runs that others hardly disturb", "program/conclude.go", "[]chosenRuns{calmRuns, favouredOnly}", "[]chosenRuns{calmRuns}"},
 	{"the least and the most that it takes", "program/conclude.go", "e := c.hold(widened(c.join(chosen), moreNs))", "e := widened(c.join(chosen), moreNs)"},
 	{"caches at a higher priority", "program/conclude.go", "\te = widened(e, -c.coldNs())\n", ""},
 	{"runs that are left out", "program/conclude.go", "widened(e, c.disturbedMoreNs)", "e"},
@@ -60,6 +61,26 @@ var corrections = []correction{
 	{"what others ran, where it blocks", "gobench/kind.go", "\tif k.mayBlock && o.OthersNs > ns {", "\tif false {"},
 	{"delays that two revisions share", "gobench/compare.go", "\tif alike {", "\tif false && alike {"},
 	{"one kind of both revisions", "gobench/compare.go", "\treturn a.with(b), b.with(a), true\n", "\treturn a, b, true\n"},
+}
+
+// Each correction stands where this file says. Whether it matters is a longer test.
+func TestCorrectionsStand(t *testing.T) {
+	for _, c := range corrections {
+		sourceWith(t, c)
+	}
+}
+
+// sourceWith returns the file of a correction, which has to hold it once.
+func sourceWith(t *testing.T, c correction) string {
+	t.Helper()
+	source, err := os.ReadFile(c.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), c.on); n != 1 {
+		t.Fatalf("%s: %s has %d times %q, want one", c.name, c.file, n, c.on)
+	}
+	return string(source)
 }
 
 // Each correction matters: with it switched off, a test of its package fails.
@@ -84,14 +105,7 @@ var failures = regexp.MustCompile(`(?m)^--- FAIL: \w+`)
 // them failed.
 func testedWithout(t *testing.T, c correction) (failed bool, output string) {
 	t.Helper()
-	source, err := os.ReadFile(c.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(source), c.on); n != 1 {
-		t.Fatalf("%s has %d times %q, want one", c.file, n, c.on)
-	}
-	dir := t.TempDir()
+	source, dir := sourceWith(t, c), t.TempDir()
 	file, err := filepath.Abs(c.file)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +115,7 @@ func testedWithout(t *testing.T, c correction) (failed bool, output string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{without: []byte(strings.Replace(string(source), c.on, c.off, 1)), overlay: text} {
+	for name, content := range map[string][]byte{without: []byte(strings.Replace(source, c.on, c.off, 1)), overlay: text} {
 		if err := os.WriteFile(name, content, 0o600); err != nil {
 			t.Fatal(err)
 		}

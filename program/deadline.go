@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"chronoscope/process"
+	"chronoscope/stats"
 )
 
 // blocks returns the number of times that threads of the program gave up their CPUs.
@@ -129,3 +130,123 @@ func (c *conclusion) most(is func(*Run) bool) bool {
 	}
 	return 2*n > len(c.used)
 }
+
+// allowForDeadlines raises the upper bounds of runs that waited for a CPU and slept for less than others: a deadline
+// may have passed during the wait, so that alone they may take as long as the runs that slept. A run that did not wait
+// for a CPU slept less for another reason.
+func (c *conclusion) allowForDeadlines() {
+	if c.series.probed && !c.series.someUnnoted && c.series.timedWaits == 0 {
+		return // it asks for no time
+	}
+	var slept, ends []float64
+	for _, r := range c.used {
+		if !math.IsNaN(r.BlockedNs) && !c.readMore(r) {
+			slept = append(slept, r.BlockedNs)
+		}
+	}
+	if len(slept) == 0 {
+		return
+	}
+	slices.Sort(slept)
+	long := slept[len(slept)-1-len(slept)/50] // one run in fifty may be unusual
+	for _, r := range c.used {
+		if r.BlockedNs >= long/2 {
+			ends = append(ends, r.HighNs)
+		}
+	}
+	end, shorter := stats.Median(ends), 0
+	for i, r := range c.used {
+		matters := math.Max(passableNs, passableShare*float64(r.WallNs))
+		if r.waited() && r.BlockedNs < sleptAlike*long && long-r.BlockedNs > matters && end-c.high[i] > matters {
+			c.high[i] = end
+			if r.waitedNs() > littleLate*float64(r.WallNs) {
+				shorter++
+			}
+		}
+	}
+	c.varies = float64(shorter) > strayShare*float64(len(c.used))
+}
+
+// allowForLateness raises the upper bounds to the wall time if most runs had to wait and may have passed deadlines to
+// which the program would have slept alone. Alone it reaches each deadline earlier, and so takes no longer than the
+// wall time.
+func (c *conclusion) allowForLateness() {
+	if !c.mostlyLate() {
+		return
+	}
+	for i, r := range c.used {
+		c.high[i] = math.Max(c.high[i], float64(r.WallNs))
+	}
+}
+
+// readMore reports whether a run waited for a disk more often than a typical one; such a wait is no sleep.
+func (c *conclusion) readMore(r *Run) bool { return float64(r.MajorFaults) > c.reads }
+
+// strayShare is the share of the runs that may be unusual, which hardly moves a median. For example, a wait before the
+// exec, which the kernel counts as the program's, makes a sleep look shorter.
+const strayShare = 0.1
+
+// sleptAlike is the least share of the longest sleep that counts as equally long.
+const sleptAlike = 0.9
+
+// ruleOutDeadline lowers the upper bounds of a program of one thread whose sleeps have no deadline. A sleep to a
+// deadline is shorter by the time for which the program was kept from its CPU before it. If sleeps last equally long in
+// all runs although these waits differ, they do not depend on the waits, and all of the wait is subtracted. The program
+// has to sleep as often as it asks to, and to block as often as it is known to, since it does neither at a deadline
+// that has passed. Two uncertainties remain, and keep the bounds apart. If the end of a run was seen late, a wait for a
+// CPU may lie at the end and not after a wake-up. And on a machine of its own the CPU is idle during each sleep and
+// takes a while to wake up, which runs beside others don't show. A run that had to read from a disk keeps its bounds.
+func (c *conclusion) ruleOutDeadline() {
+	var kept []float64
+	sleeps := 0
+	for _, r := range c.used {
+		t := r.traced
+		if c.readMore(r) {
+			continue
+		}
+		if !r.noted || t.threads != 1 || r.timedWaits == 0 || t.sleeps < r.timedWaits || r.blocks < r.waits || r.late || !t.leaderWake.known() {
+			return
+		}
+		kept = append(kept, t.keptBeforeNs)
+		sleeps = max(sleeps, t.sleeps)
+	}
+	if c.varies || sleeps == 0 {
+		return
+	}
+	// Any one of the sleeps may have a deadline, and lose its part of the waits before it.
+	explains := spread(kept) / float64(sleeps)
+	slept, kept := c.sleepsWithin(alikeShare * explains)
+	if len(slept) < fewestChosen {
+		return
+	}
+	differs, explains := spread(slept), spread(kept)/float64(sleeps)
+	if explains < c.plan.Precision*stats.Median(c.low)/float64(sleeps) || differs > alikeShare*explains {
+		return
+	}
+	for i, r := range c.used {
+		t := r.traced
+		if c.readMore(r) {
+			continue
+		}
+		unsure := math.Max(0, t.leaderWake.highNs-t.leaderWake.lowNs-exitTailNs-wakeLatencyNs)
+		if end := c.low[i] + differs + unsure; end < c.high[i] {
+			c.high[i], r.slackUpNs = end, r.slackUpOfLowNs+wakeLatencyNs*float64(t.sleeps)
+		}
+	}
+}
+
+// sleepsWithin returns how long the program slept, and how long it had been kept from CPUs before, in the runs for
+// which the sleep is known within ns. If the end of a run was seen late, the sleep is known less well.
+func (c *conclusion) sleepsWithin(ns float64) (slept, kept []float64) {
+	for _, r := range c.used {
+		if t := r.traced; t.leaderWake.highNs-t.leaderWake.lowNs <= ns && !c.readMore(r) {
+			slept, kept = append(slept, t.idleNs-t.leaderWake.highNs), append(kept, t.keptBeforeNs)
+		}
+	}
+	return slept, kept
+}
+
+// alikeShare limits the spread of sleeps divided by the spread that deadlines would cause. Up to it, sleeps count as
+// independent of the waits before them. Sleeps differ a little in any case, since they end at the kernel's timers and
+// begin a little earlier or later.
+const alikeShare = 0.1

@@ -142,15 +142,14 @@ func figures(runs []*Run, of func(*Run) float64) (all []float64) {
 	return all
 }
 
-// fewestFavoured is the least number of favoured runs on which an estimate may rest. For a program of several threads it is
-// fewestCalm.
-// mostColdShare is the largest share of its CPU time that a program refills caches for, beyond which the favoured runs did
+// fewestFavoured is the least number of favoured runs on which an estimate may rest; for a program of several threads it is
+// fewestCalm. mostColdShare is the largest share of its CPU time that a program refills caches for, beyond which the favoured runs did
 // something else: node took 12 % beside three loops.
 const fewestFavoured, mostColdShare = 10, 0.2
 
-// favouredTell reports whether the time alone may rest on the favoured runs: there are enough of them, they were kept from CPUs
-// for clearly less time than the usual ones, used about as much CPU time, and no more than a few of the others blocked for
-// longer. Where the usual runs were recorded by tracepoints, these were, too.
+// favouredTell reports whether the time alone may rest on the favoured runs: there are enough of them, they were kept from
+// CPUs for clearly less time than the usual ones, used about as much CPU time, and hardly any usual one blocked for longer.
+// Where the usual runs were recorded by tracepoints, these were, too.
 func (c *conclusion) favouredTell() bool {
 	usual, favoured := apart(c.Runs)
 	least, several := fewestFavoured, func(r *Run) bool { return r.traced.threads > 1 }
@@ -169,17 +168,8 @@ func (c *conclusion) favouredTell() bool {
 	if !(ran >= 1-mostColdShare && ran <= 1+agreeShare) {
 		return false
 	}
-	most, longer := 0.0, 0
-	for _, r := range favoured {
-		most = math.Max(most, known(r.BlockedNs))
-	}
-	for _, r := range usual {
-		if r.BlockedNs > most+passable(float64(r.WallNs)) {
-			longer++
-		}
-	}
 	recorded := func(r *Run) bool { return r.traced.heldUpKnown }
-	return float64(longer) <= strayShare*float64(len(usual)) && (!slices.ContainsFunc(usual, recorded) || slices.ContainsFunc(favoured, recorded))
+	return blockNoLonger(usual, favoured) && (!slices.ContainsFunc(usual, recorded) || slices.ContainsFunc(favoured, recorded))
 }
 
 // driftShare returns by how much the core's rate in the favoured runs differed from that in the usual ones, as a share.

@@ -96,16 +96,26 @@ func TestDisplacedDataIsInTheInterval(t *testing.T) {
 
 // A program of 50 ms is kept waiting for 100 ms in each run, 20 times, which costs it 10 µs each, and neighbours leave much
 // to refill. In the runs at the highest niceness it is kept for 1 ms, once: its time rests on those, and how long it took
-// by the clock on the others. Runs that were kept as long tell no more.
+// by the clock on the others. Runs that were kept as long, or did something else, tell no more.
 func TestEstimateOfFavouredRuns(t *testing.T) {
 	noisy := quiet
 	noisy.Noise.RefillNs, noisy.Noise.Refills = 100e3, 10
 	for name, c := range map[string]struct {
-		favoured, keptMs float64
-		isBest           bool
-	}{"hardly kept": {20, 1, true}, "too few": {5, 1, false}, "kept as long": {20, 100, false}} {
+		favoured, keptMs, workMs float64 // the number of runs at the highest niceness, and what they did
+		blockedMs                float64 // of the others
+		hz                       float64 // the core's rate in the runs at the highest niceness; the others had 3 GHz
+		isBest                   bool
+	}{
+		"hardly kept":            {20, 1, 50.01, 0, 3e9, true},
+		"too few":                {9, 1, 50.01, 0, 3e9, false},
+		"kept as long":           {20, 100, 50.01, 0, 3e9, false},
+		"they did less":          {20, 1, 38, 0, 3e9, false},
+		"they did more":          {20, 1, 57, 0, 3e9, false},
+		"the others blocked":     {20, 1, 50.01, 5, 3e9, false},
+		"the core ran otherwise": {20, 1, 50.01, 0, 2.9e9, true},
+	} {
 		s := &series{probed: true, peak: 30 << 20}
-		add := func(n int, workMs, keptMs float64, times int, favoured bool) {
+		add := func(n int, workMs, keptMs, blockedMs float64, times int, hz float64, favoured bool) {
 			for i := range n {
 				events, each := begun(), workMs/float64(times+1)
 				at := 0.0
@@ -115,9 +125,12 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 					at += keptMs / float64(times)
 					events = events.at(at, process.SwitchedIn, 1, 1, 0)
 				}
-				end := workMs + keptMs + 0.01*float64(i%5)
-				run := events.at(end, process.Exited, 1, 1, 0).run(end, end-keptMs, process.Thread{ID: 1, CPUNs: int64((end - keptMs) * ms), WaitNs: int64(keptMs * ms), ReadNs: int64(end * ms)})
-				run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), keptMs*ms
+				if blockedMs > 0 {
+					events = events.at(at+0.5, process.Blocked, 1, 1, 0).at(at+0.5+blockedMs, process.SwitchedIn, 1, 1, 0)
+				}
+				end := workMs + keptMs + blockedMs + 0.01*float64(i%5)
+				run := events.at(end, process.Exited, 1, 1, 0).run(end, end-keptMs-blockedMs, process.Thread{ID: 1, CPUNs: int64((end - keptMs - blockedMs) * ms), WaitNs: int64(keptMs * ms), ReadNs: int64(end * ms)})
+				run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = hz, math.NaN(), math.NaN(), keptMs*ms
 				s.take(background, &run, 1)
 				if run.favoured, run.Rejected = favoured, favoured; favoured {
 					s.favouredNs = append(s.favouredNs, float64(run.WallNs))
@@ -125,13 +138,13 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 				s.runs, s.rounds = append(s.runs, run), append(s.rounds, len(s.rounds))
 			}
 		}
-		add(30, 50.2, 100, 20, false)
-		add(int(c.favoured), 50.01, c.keptMs, 1, true)
+		add(30, 50.2, 100, c.blockedMs, 20, 3e9, false)
+		add(int(c.favoured), c.workMs, c.keptMs, 0, 1, c.hz, true)
 		r := conclude(s, DefaultPlan, noisy, noisy.checks())
-		if r.favoured != c.isBest || math.Abs(r.Wall.Value-150.22*ms) > ms || !r.Estimate.Covers(50*ms) {
+		if r.favoured != c.isBest || math.Abs(r.Wall.Value-(150.22+c.blockedMs)*ms) > ms || !r.Estimate.Covers(50*ms) {
 			t.Errorf("%s: rests on them: %v; %+v of %v: %s %q", name, r.favoured, r.Estimate, r.Wall, r.Verdict, r.Reasons)
 		}
-		if c.isBest && (r.Verdict != stats.Trusted || r.Estimate.RelativeHalfWidth() > 0.01) {
+		if drift := 1 - c.hz/3e9; c.isBest && (r.Verdict != stats.Trusted || r.Estimate.RelativeHalfWidth() > 0.01+drift || r.Estimate.RelativeHalfWidth() < drift) {
 			t.Errorf("%s: %s, %+v %q", name, r.Verdict, r.Estimate, r.Reasons)
 		}
 	}

@@ -102,12 +102,10 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	var err error
 	run.Run, err = r.launcher.Run(ctx, command)
 	run.eachCallNs = r.recorder.eachCallNs()
-	var told []tracepoint.Event
 	if recorded {
-		told = r.recorder.take()
-	}
-	if recorded && run.ExecNs > 0 {
-		run.wakeups = wakeupEvents{told, run.ExecNs, int32(os.Getpid()), r.recorder.kernel, r.recorder.eachNs}
+		if told := r.recorder.take(); run.ExecNs > 0 {
+			run.wakeups = wakeupEvents{told, run.ExecNs, int32(os.Getpid()), r.recorder.kernel, r.recorder.eachNs}
+		}
 	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
 		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))
