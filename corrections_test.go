@@ -34,6 +34,7 @@ var corrections = []correction{
 	{"contradictions", "program/bounds.go", "\t\tr.HighNs = math.Max(r.HighNs, wall)\n", ""},
 	{"waits of woken threads", "program/conclude.go", "\tc.allowForWaits(s.wokenNs)\n", ""},
 	{"shared cores", "program/conclude.go", "\t\tc.keepApart()\n", ""},
+	{"what sharing a core may cost", "program/sharing.go", "\t\t\tr.allowFor(share / (1 + share) * c.low[i])\n", ""},
 	{"sleeps that deadlines cut short", "program/conclude.go", "\t\tc.allowForDeadlines()\n", ""},
 	{"deadlines that passed", "program/conclude.go", "\t\tc.allowForLateness()\n", ""},
 	{"sleeps without a deadline", "program/conclude.go", "\t\tc.ruleOutDeadline()\n", ""},

@@ -215,7 +215,7 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float6
 		return noise.MoreShare*p.ranNs + cold(p.preemptions-elsewhere, hereNs) + cold(elsewhere, elsewhereNs)
 	}
 	r.slackNs, r.surelyNs = down(low), r.leastNs-down(r.least)
-	r.slackNs, r.surelyNs = r.slackNs+r.traced.recordedNs, r.surelyNs-r.traced.recordedNs
+	r.allowFor(r.traced.recordedNs)
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The estimate is a median, and so is the number of interrupts in it. That of a Poisson distribution is less than ln 2 below
 	// its mean and less than 1/3 above. If the mean is at most ln 2, the median is 0.
@@ -223,8 +223,7 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float6
 		each := 1e9 * share / n
 		fewer := func(p progress) float64 { return math.Min(share*p.ranNs, math.Ln2*each) }
 		if low.ranNs*n > math.Ln2*1e9 {
-			r.slackNs += each / 3
-			r.surelyNs -= each / 3
+			r.allowFor(each / 3)
 		}
 		r.slackUpNs += fewer(high)
 		r.slackUpOfLowNs += fewer(low)

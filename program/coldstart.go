@@ -25,6 +25,6 @@ func (r *Run) allowForColdStart(bytes float64) {
 	r.coldStartNs = 0
 	if r.startKeptNs > promptNs {
 		r.coldStartNs = coldPerByteNs * bytes
-		r.slackNs, r.surelyNs = r.slackNs+r.coldStartNs, r.surelyNs-r.coldStartNs
+		r.allowFor(r.coldStartNs)
 	}
 }

@@ -107,6 +107,9 @@ type Run struct {
 // TimeNs is the middle of the run's bounds.
 func (r Run) TimeNs() float64 { return (r.LowNs + r.HighNs) / 2 }
 
+// allowFor lowers the lower bound and the least time by something that may have taken so long.
+func (r *Run) allowFor(ns float64) { r.slackNs, r.surelyNs = r.slackNs+ns, r.surelyNs-ns }
+
 // ownCPUNs returns the CPU time without what the process used before the exec, as far as the kernel noted that.
 func (r *Run) ownCPUNs() float64 {
 	return math.Max(0, float64(r.CPUNs())-known(r.traced.startNs))

@@ -91,7 +91,8 @@ func (r *Run) sharedCore() bool {
 const unseenAtMost = 2
 
 // keepApart leaves out the runs during which something else used the core, if the others are enough for an interval and
-// clearly took less time. On a machine of its own a program shares its core with nothing.
+// clearly took less time. On a machine of its own a program shares its core with nothing. If these runs count, the lower
+// end allows for what sharing may have cost them.
 func (c *conclusion) keepApart() {
 	var probed []env.Probed
 	var apart, shared []float64
@@ -106,16 +107,33 @@ func (c *conclusion) keepApart() {
 		}
 	}
 	c.sharing = env.SharingOf(probed, fewestApart, c.plan.Precision)
-	if !c.sharing.Told() || c.sharing.Costs > env.SharedTimes-1 || len(apart) < fewestChosen || !(median(apart).Hi < median(shared).Lo) {
+	costs := c.sharing.Costs
+	if len(shared) == 0 || costs <= c.plan.Precision || costs > env.SharedTimes-1 {
+		return
+	}
+	unseen := 0.0
+	if c.sharing.Told() {
+		unseen = unseenAtMost * c.sharing.Unseen() * costs
+	}
+	for i, r := range c.used {
+		share := unseen
+		if probed[i].Shared() {
+			share = costs
+			if math.IsNaN(costs) {
+				share = math.Max(r.slowedBefore, r.slowedAfter) * r.ranShare()
+			}
+		}
+		if share > 0 {
+			r.allowFor(share / (1 + share) * c.low[i])
+		}
+	}
+	if !(c.sharing.Told() && len(apart) >= fewestChosen && median(apart).Hi < median(shared).Lo) {
 		return
 	}
 	used, low, high := c.used, c.low, c.high
 	c.used, c.low, c.high = nil, nil, nil
-	unseen := unseenAtMost * c.sharing.Unseen() * c.sharing.Costs
 	for i, p := range probed {
 		if !p.Shared() {
-			less := unseen / (1 + unseen) * low[i]
-			used[i].slackNs, used[i].surelyNs = used[i].slackNs+less, used[i].surelyNs-less // CPU time holds it, too
 			c.used, c.low, c.high = append(c.used, used[i]), append(c.low, low[i]), append(c.high, high[i])
 		}
 	}

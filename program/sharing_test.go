@@ -73,6 +73,38 @@ func TestSharedCores(t *testing.T) {
 	}
 }
 
+// Where too few runs were alone on their core to leave the others out, the interval holds what sharing may have cost.
+func TestSharedRunsThatCount(t *testing.T) {
+	const alone = 10 * ms
+	for name, c := range map[string]struct {
+		shared int // of 7 runs
+		slowed float64
+		holds  bool
+	}{
+		"all":         {7, 0.5, true},
+		"more than 3": {4, 0.8, true},
+		"3":           {3, 0.8, true}, // four others tell what it costs
+		"none":        {0, 0, false},
+	} {
+		s := series{probed: true}
+		r := s.concluded(7, func(i int) Run {
+			run := keptFor(alone*1.05/ms, 0)
+			run.slowedBefore, run.slowedAfter = 0.01, 0.01
+			if i < c.shared {
+				run = keptFor(alone*1.2/ms, 0)
+				run.slowedBefore, run.slowedAfter = c.slowed, 0.01
+			} else if c.holds {
+				run = keptFor((1+0.001*float64(i))*alone/ms, 0)
+				run.slowedBefore, run.slowedAfter = 0.01, 0.01
+			}
+			return run
+		})
+		if got := r.Estimate.Lo <= 1.001*alone; got != c.holds || r.Estimate.Lo < 0.5*alone {
+			t.Errorf("%s: from %v of it on, %s, %q", name, r.Estimate.Lo/alone, r.Verdict, r.Reasons)
+		}
+	}
+}
+
 // A neighbour on the core slows only what runs: a sleep of 100 ms was suspect beside one that is always busy.
 func TestSleepsOnSharedCores(t *testing.T) {
 	for runsMs, want := range map[float64]bool{0.2: false, 25: true} {
