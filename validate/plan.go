@@ -163,7 +163,7 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 			for _, s := range schemes {
 				for _, k := range p.Kinds {
 					if s.measures(k, d) {
-						c := Cell{Work: Chain, Kind: k, Regime: r, Duration: d, Trials: runsOfPrograms}
+						c := Cell{Work: Chain, Kind: k, Regime: r, Duration: d, Trials: max(runsOfPrograms, p.trials(d))}
 						add(task{Cell: c, program: s.Name, costNs: c.costNs() + programNs}, p.LongestOther)
 					}
 				}
