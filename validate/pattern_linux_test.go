@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"chronoscope/process"
-	"chronoscope/stats"
 )
 
 // Go's package debug/elf reads a program's file: it has one segment, which is not writable and
@@ -85,7 +84,7 @@ func here(t *testing.T) *programs {
 	if err != nil {
 		t.Skip(err)
 	}
-	p := &programs{cpu: tiny(t).CPU, code: code, folder: t.TempDir(), starts: map[string]stats.Estimate{}}
+	p := &programs{cpu: tiny(t).CPU, code: code, folder: t.TempDir()}
 	ctx, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
 	name, endServer, err := p.startServer(ctx)
@@ -211,7 +210,7 @@ func TestNoMachineCode(t *testing.T) {
 		t.Fatal("it runs from a folder that is not there")
 	}
 	p.why = errors.New("no folder")
-	if err := p.findStart(t.Context()); err != nil || !(p.starts[OwnProgram].Value > 0) {
-		t.Errorf("%v %+v", err, p.starts)
+	if err := p.findStart(t.Context()); err != nil || !(p.startNs > 0) {
+		t.Errorf("%v %+v", err, p.startNs)
 	}
 }

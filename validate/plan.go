@@ -188,7 +188,7 @@ func (p Plan) trials(d time.Duration) int {
 const besidesNs = 300e3
 
 // programNs is the approximate time of the measurements around the runs of a whole program.
-const programNs = 250e6
+const programNs = 600e6
 
 // costNs estimates how long a cell takes in wall time: all trials, one more to warm up, and the
 // time in which competitors have the CPU. Traced work adds the traces of the CPU around each trial.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/program"
@@ -46,19 +47,22 @@ type programs struct {
 	cpu     int
 	setting program.Setting
 	seed    uint64
-	// starts holds, for each scheme, how long a program of kind Compute takes that has nothing to
-	// compute and runs alone on the CPU. For [OwnProgram] that is from exec to exit (see alone).
-	// For [Hyperfine], which also times the fork and the wait, it goes up to hyperfine's own mean.
-	starts map[string]stats.Estimate
+	// startNs is how long a program of kind Compute takes that has nothing to compute and runs alone on the CPU, again
+	// and again. hyperfineNs is by how much hyperfine's mean of it is longer, since hyperfine also times the fork and
+	// the wait.
+	startNs, hyperfineNs float64
 }
 
 // startRuns is the number of runs that time a program that does nothing. restRuns is the number of runs,
-// before and after each cell, that time a program without its computing.
-const startRuns, restRuns = 20, 10
+// before and after each cell, that time a program without its computing. Before each of these the CPU computes for as long
+// as the program would, but for no more than coldNs: until then the caches have lost the kernel's data that a start needs.
+// On a KVM guest whose host has other guests, a static program that multiplies took 0.40 ms more than its multiplications if
+// these took 1 ms, 0.50 ms if they took 5 ms, and 0.69 ms if they took 20 ms.
+const startRuns, restRuns, coldNs = 20, 10, 20e6
 
 // newPrograms finds out which programs run on the machine and how long they take to start. No competitor may run yet.
 func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *programs, release func(), err error) {
-	p = &programs{cpu: cpu, seed: seed, starts: map[string]stats.Estimate{}}
+	p = &programs{cpu: cpu, seed: seed}
 	if p.folder, err = os.MkdirTemp("", "chronoscope-"); err != nil {
 		return nil, nil, fmt.Errorf("validate: a folder for programs of known length: %w", err)
 	}
@@ -98,21 +102,25 @@ func (p *programs) findStart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	start, err := p.alone(ctx, command, startRuns)
+	start, err := p.alone(ctx, command, startRuns, 0)
 	if err != nil {
 		return fmt.Errorf("validate: a program that does nothing, in %s (TMPDIR chooses another folder): %w", p.folder, err)
 	}
-	p.starts[OwnProgram] = start
+	p.startNs = start.Value
 	return nil
 }
 
 // alone measures how long a program takes by the clock, from exec to exit, while no competitor
-// runs. The interval goes from the least run to the lower quartile, since other programs can only
+// runs. Before each run the CPU computes so many rounds. The interval goes from the least run to the lower quartile, since other programs can only
 // make runs longer.
-func (p *programs) alone(ctx context.Context, c program.Command, runs int) (stats.Estimate, error) {
+func (p *programs) alone(ctx context.Context, c program.Command, runs, rounds int) (stats.Estimate, error) {
 	c.Untraced, c.Events = true, true // a tracer would stop it, which does not happen in the runs that count
 	var times []float64
 	for range runs {
+		if release, err := env.Thread(p.cpu); err == nil {
+			multiply(rounds)
+			release()
+		}
 		run, err := c.Run(ctx)
 		if err == nil {
 			err = run.Failure()
@@ -140,11 +148,9 @@ func (p *programs) findHyperfineStart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	start := p.starts[OwnProgram]
-	if own := answer.Estimate; own.Value > start.Lo {
-		start.Value, start.Hi = own.Value, math.Max(own.Value, start.Hi)
+	if own := answer.Estimate.Value; own > p.startNs {
+		p.hyperfineNs = own - p.startNs
 	}
-	p.starts[Hyperfine] = start
 	return nil
 }
 
@@ -202,7 +208,7 @@ func (p *programs) measure(ctx context.Context, t task, s *session, competitors 
 // shapeOf divides the cell's duration between the parts of its program.
 func (p *programs) shapeOf(t task, roundNs float64) shape {
 	of, ns := patterns[t.Kind], float64(t.Duration)
-	rounds := (of.share*ns - p.starts[t.program].Value) / roundNs / float64(of.parts)
+	rounds := (of.share*ns - p.startNs) / roundNs / float64(of.parts)
 	s := shape{rounds: uint64(math.Max(1, rounds)), server: p.server}
 	switch t.Kind {
 	case Sleep:
@@ -222,29 +228,30 @@ func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, com
 	if !of.absorbed {
 		rest.rounds = 0
 	}
-	start, err := p.rest(ctx, t, rest, competitors)
+	computed := int((s.rounds - rest.rounds) * of.parts)
+	start, err := p.rest(ctx, t, rest, min(computed, int(coldNs/lab.roundNs)), competitors)
 	if err != nil || of.absorbed {
 		return start, err
 	}
-	sum, err := lab.levels(ctx, int(s.rounds*of.parts))
+	sum, err := lab.levels(ctx, computed)
 	sum.Value, sum.Lo, sum.Hi = sum.Value+start.Value, sum.Lo+start.Lo, sum.Hi+start.Hi
 	return sum, err
 }
 
-// rest measures how long the program of a shape takes while the competitors pause. For a program that
-// only computes, it returns the time of a program that does nothing, which is known (p.starts).
-func (p *programs) rest(ctx context.Context, t task, s shape, competitors *competition) (start stats.Estimate, err error) {
-	if t.Kind == Compute {
-		return p.starts[t.program], nil
-	}
+// rest measures how long the program of a shape takes while the competitors pause, after the CPU has computed so many
+// rounds.
+func (p *programs) rest(ctx context.Context, t task, s shape, rounds int, competitors *competition) (start stats.Estimate, err error) {
 	command, err := p.command(t.Kind, s, t.Load)
 	if err != nil {
 		return start, err
 	}
 	err = competitors.paused(func() (err error) {
-		start, err = p.alone(ctx, command, restRuns)
+		start, err = p.alone(ctx, command, restRuns, rounds)
 		return err
 	})
+	if t.program == Hyperfine {
+		start.Value, start.Hi = start.Value+p.hyperfineNs, start.Hi+p.hyperfineNs
+	}
 	return start, err
 }
 
