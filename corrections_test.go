@@ -16,7 +16,7 @@ type correction struct{ name, file, on, off string }
 
 // corrections of the conclusions about programs and benchmarks. Those of kbest are switched off in its own tests.
 var corrections = []correction{
-	{"interrupts", "program/conclude.go", "runs[i].takeOffDisturbance(noise, float64(s.peak), mostColdNs)", "_ = i"},
+	{"interrupts", "program/conclude.go", "runs[i].takeOffDisturbance(noise, float64(max(s.peak, s.peakOfAll)), mostColdNs)", "_ = i"},
 	{"that interrupts may take more", "program/bounds.go", "return noise.MoreShare*p.ranNs + cold(p.preemptions", "return cold(p.preemptions"},
 	{"that interrupts may take less", "program/bounds.go", "return noise.LessShare*p.ranNs + certain(p)", "return certain(p)"},
 	{"preemptions", "program/bounds.go", "float64(p.preemptions)*each }", "0 * float64(p.preemptions) * each }"},

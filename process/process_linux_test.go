@@ -520,6 +520,13 @@ func TestPeakResident(t *testing.T) {
 	if large.MaxRSSBytes < 64<<20 || large.MaxRSSBytes > 150<<20 {
 		t.Errorf("a program with 64 MB has %d bytes", large.MaxRSSBytes)
 	}
+	if small.AllRSSBytes != small.MaxRSSBytes {
+		t.Errorf("one process has %d bytes, all have %d", small.MaxRSSBytes, small.AllRSSBytes)
+	}
+	many := mustTrace(t, shell("for i in 1 2 3 4 5 6 7 8; do (exit 0); done; exit 0"))
+	if most := many.MaxRSSBytes; many.AllRSSBytes < 2*most || many.AllRSSBytes > 9*most {
+		t.Errorf("a shell and eight copies of it have %d bytes, one has %d", many.AllRSSBytes, most)
+	}
 }
 
 // gone waits until a process has ended; a zombie has.

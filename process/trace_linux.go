@@ -33,6 +33,8 @@ type tracer struct {
 	// too. read holds those of them whose counters were read as they exited.
 	known sync.Map
 	read  map[int]bool
+	// peaks is the most memory that each process had resident when one of its threads exited, in bytes.
+	peaks map[int]int64
 	// groups is the text of /proc on the control groups that the program begins in.
 	groups []byte
 	// own reads what the kernel counts of the tracer's thread, such as how late it runs.
@@ -61,7 +63,7 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 		return t.run, fmt.Errorf("tracing process %d: ptrace: %w: run it untraced", t.leader, err)
 	}
 	t.known.Store(t.leader, nil)
-	t.read = map[int]bool{}
+	t.read, t.peaks = map[int]bool{}, map[int]int64{}
 	t.run.WaitOf, t.run.Stops = AllThreads, 1
 	t.groups = groupsOf(t.leader)
 	if own, err := machine.OpenThread(); err == nil {
@@ -263,9 +265,16 @@ func (t *tracer) exits(id int) {
 	if t.waits != nil {
 		t.waits.exit(id)
 	}
-	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil && int(parseCount(text, "Tgid:")) == t.leader {
-		t.last, t.run.WallNs = id, 0                                // set at its stop, or at the end if that is cut short
-		t.run.MaxRSSBytes = max(t.run.MaxRSSBytes, parsePeak(text)) // none once its memory is given back
+	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil {
+		process := int(parseCount(text, "Tgid:"))
+		if more := parsePeak(text) - t.peaks[process]; more > 0 { // none once its memory is given back
+			t.peaks[process] += more
+			t.run.AllRSSBytes += more
+		}
+		if process == t.leader {
+			t.last, t.run.WallNs = id, 0 // set at its stop, or at the end if that is cut short
+			t.run.MaxRSSBytes = t.peaks[process]
+		}
 	}
 	t.run.OtherLimit = t.run.OtherLimit || limitedElsewhere(id, t.groups)
 	thread, err := readThread(id)

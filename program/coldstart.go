@@ -9,13 +9,12 @@ import "math"
 // lose little.
 const coldPerByteNs, mostColdBytes, promptNs = 0.2, 4 << 20, 1e6
 
-// coldBytes returns the memory that the runs may find in the caches, as far as that is known: only that of the first
-// process is.
+// coldBytes returns the memory that the runs may find in the caches.
 func (s *series) coldBytes() float64 {
-	if s.peak == 0 || s.several {
+	if s.peakOfAll == 0 {
 		return mostColdBytes
 	}
-	return math.Min(float64(s.peak), mostColdBytes)
+	return math.Min(float64(s.peakOfAll), mostColdBytes)
 }
 
 // allowForColdStart lowers the lower bound of a run whose start others delayed. Until it began, the caches lost the

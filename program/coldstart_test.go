@@ -19,7 +19,7 @@ func TestProgramsThatBeginLate(t *testing.T) {
 		{"all begin at once", 0.1, warmMs, 0, stats.Trusted},
 		{"most begin late", 12, coldMs, 0.1, stats.Suspect},
 	} {
-		s := series{probed: true, peak: bytes}
+		s := series{probed: true, peakOfAll: bytes}
 		r := s.concluded(80, func(i int) Run {
 			run := keptFor(warmMs, 0)
 			if i%8 > 0 {

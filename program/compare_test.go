@@ -85,7 +85,7 @@ func TestEqualPrograms(t *testing.T) {
 // 1.254, and the truth is 1.14. The same program twice is lengthened alike.
 func TestRatioOfColdStarts(t *testing.T) {
 	of := func(path string, ns float64) *Result {
-		s := series{probed: true, peak: 1.6e6, command: Command{Command: process.Command{Path: path}}}
+		s := series{probed: true, peakOfAll: 1.6e6, command: Command{Command: process.Command{Path: path}}}
 		return s.concluded(80, func(i int) Run {
 			run := keptFor(ns/ms, 0)
 			run.startKeptNs = 12 * ms

@@ -94,7 +94,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, fro
 		mostColdNs = mostColdOf(runs)
 	}
 	for i := range runs {
-		runs[i].takeOffDisturbance(noise, float64(s.peak), mostColdNs)
+		runs[i].takeOffDisturbance(noise, float64(max(s.peak, s.peakOfAll)), mostColdNs)
 		runs[i].allowForColdStart(s.coldBytes())
 	}
 	r = &Result{

@@ -109,7 +109,9 @@ type series struct {
 	probes      int
 	probed      bool
 	untraceable bool
-	peak        int64
+	// peak is the most memory that its first process had resident, peakOfAll the sum of that over all its processes, in
+	// bytes; 0 if unknown.
+	peak, peakOfAll int64
 	// yields is the number of times that the program gave its CPU away in a run (sched_yield(2)), by the traced runs.
 	yields int
 	// timedWaits is the number of system calls with which the program could wait until some time, the largest of
@@ -363,7 +365,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 		run.outsideNs = outsideNs(events, s.sleeps+int(run.MajorFaults), t.wallNs)
 	}
 	s.otherPolicy, s.otherLimit = s.otherPolicy || run.OtherPolicy, s.otherLimit || run.OtherLimit
-	s.peak = max(s.peak, run.MaxRSSBytes)
+	s.peak, s.peakOfAll = max(s.peak, run.MaxRSSBytes), max(s.peakOfAll, run.AllRSSBytes)
 	s.several = s.several || run.traced.threads > 1
 	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown && !t.heldUpKnown { // tracepoints leave no such wait
 		s.wokenNs = math.Max(s.wokenNs, t.othersWake.highNs)

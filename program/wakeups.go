@@ -205,14 +205,15 @@ func (l *line) blockedWithin(from, to float64) bool {
 	return false
 }
 
-// findForeign finds the threads of other programs that woke threads of the program, directly or through others.
+// findForeign finds the threads of other programs that woke threads of the program, directly or through others. Who woke
+// it before its exec, as the thread that started it did, did not work for it.
 func (w *wakeups) findForeign(all []waking) {
 	for _, k := range slices.Backward(all) {
 		by := k.waker.Thread
 		if k.waker.Source != tracepoint.ByThread || w.foreign[by] != nil || w.named(by, k.atNs) != nil {
 			continue
 		}
-		if w.foreign[k.thread] == nil && w.named(k.thread, k.atNs) == nil {
+		if w.foreign[k.thread] == nil && (k.atNs < 0 || w.named(k.thread, k.atNs) == nil) {
 			continue
 		}
 		if len(w.foreign) < mostForeign {

@@ -124,3 +124,26 @@ func TestServerThatIsWokenAsTheRecordingBegins(t *testing.T) {
 		t.Errorf("%v, %g to %g ns, want up to 10 ms", ok, got.low.atNs, got.high.atNs)
 	}
 }
+
+// The thread that started a program, and that the program wakes at its exec, is kept from its CPU meanwhile. The program
+// sleeps until some time, and does not wait for that thread, unless it wakes the program later.
+func TestWhoStartedIt(t *testing.T) {
+	events := begun().at(1, process.Blocked, 1, 1, 0).at(3, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0)
+	run := events.run(10, 8)
+	timer := told{}.event(3, 0, tracepoint.Softirq, 0, 0, tracepoint.State(tracepoint.TimerVector)).event(3, 0, tracepoint.Waking, 0, 1, 0)
+	timer[1].Context = tracepoint.InSoftirq
+	start := told{}.switched(-2, 1, 0, 80, 0).wakes(-1.5, 1, 80, 1).switched(-1.4, 1, 80, 70, tracepoint.Sleeping).
+		switched(-1, 0, 0, 1, 0).wakes(-0.02, 0, 1, 80).switched(1, 0, 1, 0, tracepoint.Sleeping).switched(2.5, 1, 70, 80, tracepoint.Runnable)
+	for what, c := range map[string]struct {
+		events told
+		want   float64
+	}{
+		"it only waits":         {append(append(start[:7:7], timer...), told{}.switched(3, 0, 0, 1, 0)...), 0},
+		"it works for it later": {append(append(append(start[:7:7], timer...), told{}.switched(3, 0, 0, 1, 0)...), told{}.wakes(9, 1, 80, 1)...), 2 * ms},
+	} {
+		got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{events: c.events})
+		if !ok || got.polledNs != c.want {
+			t.Errorf("%s: %v, %g ns, want %g; %+v", what, ok, got.polledNs, c.want, got.timers)
+		}
+	}
+}
