@@ -33,3 +33,16 @@ func TestProgramsThatBeginLate(t *testing.T) {
 		}
 	}
 }
+
+// What a program finds in the caches is no more than what it uses.
+func TestSmallProgramsThatBeginLate(t *testing.T) {
+	s := series{probed: true, peakOfAll: 64 << 10, several: true}
+	r := s.concluded(80, func(int) Run {
+		run := keptFor(10, 0)
+		run.startKeptNs = 12 * ms
+		return run
+	})
+	if r.Estimate.RelativeHalfWidth() > 0.02 || r.Verdict != stats.Trusted {
+		t.Errorf("%s: %+v %q", r.Verdict, r.Estimate, r.Reasons)
+	}
+}
