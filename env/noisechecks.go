@@ -113,21 +113,18 @@ func (w *NoiseChecks) differ() bool {
 // Known reports whether there was a look.
 func (w *NoiseChecks) Known() bool { return w != nil && len(w.looks) > 0 }
 
-// WithoutInterrupts returns the checks as if interrupts took no time.
-func (w *NoiseChecks) WithoutInterrupts() *NoiseChecks {
-	without := &NoiseChecks{}
-	for _, n := range w.looks {
-		n.Regular, n.IrregularShare, n.IrregularPerSecond, n.IrregularWorstNs = nil, 0, 0, 0
-		without.add(n.Noise, n.weight)
-	}
-	return without
-}
-
 // Disturbance is what interrupts take of a typical run. The share of its running time that it loses is
 // Noise.ShareLost(), or less by up to LessShare, or more by up to MoreShare.
 type Disturbance struct {
 	machine.Noise
 	LessShare, MoreShare float64
+}
+
+// WithInterruptsOf returns the disturbance with what interrupts take by another one: nothing by the zero value.
+func (d Disturbance) WithInterruptsOf(other Disturbance) Disturbance {
+	d.Regular, d.IrregularShare, d.IrregularPerSecond, d.IrregularWorstNs = other.Regular, other.IrregularShare, other.IrregularPerSecond, other.IrregularWorstNs
+	d.LessShare, d.MoreShare = other.LessShare, other.MoreShare
+	return d
 }
 
 // Typical returns the disturbance of a typical run that has the CPUs for ranNs. Where some looks saw much more than

@@ -38,3 +38,14 @@ func (p *priority) ask(c Command) error {
 	p.nice = wanted
 	return nil
 }
+
+// AtNiceness calls a function while the calling thread has a niceness. The caller has to be locked to its thread. After an
+// error, such as a lack of rights, the function was not called.
+func AtNiceness(nice int, do func()) error {
+	var p priority
+	if err := p.ask(Command{Nice: nice}); err != nil {
+		return err
+	}
+	do()
+	return p.ask(Command{})
+}

@@ -81,3 +81,18 @@ func TestStandAside(t *testing.T) {
 		}
 	}
 }
+
+// A thread has another niceness while a function runs, and then its own again, where it has the right to that.
+func TestAtNiceness(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	usual, there := niceness(), 0
+	err := AtNiceness(-3, func() { there = niceness() })
+	var denied *PriorityError
+	if errors.As(err, &denied) && there == 0 && niceness() == usual {
+		t.Skip(err)
+	}
+	if err != nil || there != -3 || niceness() != usual {
+		t.Errorf("%v: %d, then %d; it was %d", err, there, niceness(), usual)
+	}
+}

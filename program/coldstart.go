@@ -5,16 +5,17 @@ import "math"
 // coldPerByteNs is the longest time for which a program refills the caches if it starts late, for each byte of its memory,
 // up to mostColdBytes: what one run of a larger program leaves there is gone before the next one gets to it. 12 ms after
 // the run before them, a program of 1.4 MB took 0.12 ms longer, gzip 0.23, grep 0.33, git 0.45, and node, of 45 MB, no
-// longer, beside endless loops and on an idle machine alike (KVM guest, EPYC Zen 4). promptNs is a time in which the caches
-// lose little.
-const coldPerByteNs, mostColdBytes, promptNs = 0.2, 4 << 20, 1e6
+// longer, beside endless loops and on an idle machine alike (KVM guest, EPYC Zen 4). kernelColdBytes is what the kernel
+// reads to start and end a program: one of 30 KB took 0.15 ms longer where it began 20 ms after the run before it than
+// 10 ms. promptNs is a time in which the caches lose little.
+const coldPerByteNs, mostColdBytes, kernelColdBytes, promptNs = 0.2, 4 << 20, 1 << 20, 1e6
 
 // coldBytes returns the memory that the runs may find in the caches.
 func (s *series) coldBytes() float64 {
 	if s.peakOfAll == 0 {
 		return mostColdBytes
 	}
-	return math.Min(float64(s.peakOfAll), mostColdBytes)
+	return math.Min(float64(s.peakOfAll+kernelColdBytes), mostColdBytes)
 }
 
 // allowForColdStart lowers the lower bound of a run whose start others delayed. Until it began, the caches lost the

@@ -30,7 +30,7 @@ const (
 // no time, so that none is subtracted for them.
 func concludeBoth(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result {
 	r, from := concludeBest(s, plan, setting, w)
-	without, _ := concludeFrom(s, plan, setting, w.WithoutInterrupts(), from)
+	without, _ := concludeFrom(s, plan, setting, s.noise(w, from).WithInterruptsOf(env.Disturbance{}), from)
 	if idle := without.Estimate; r.Estimate.Value > 0 && idle.Value > 0 {
 		r.Idle = &idle
 	}
@@ -46,10 +46,10 @@ func conclude(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result
 // concludeBest returns the result of those runs that have the best verdict, or the same one and the narrowest interval.
 // How long the program took by the clock is that of the usual runs in any case.
 func concludeBest(s *series, plan Plan, setting Setting, w *env.NoiseChecks) (best *Result, from chosenRuns) {
-	usual, _ := concludeFrom(s, plan, setting, w, usualRuns)
+	usual, _ := concludeFrom(s, plan, setting, s.noise(w, usualRuns), usualRuns)
 	best, from = usual, usualRuns
 	for _, other := range []chosenRuns{calmRuns, favouredOnly} {
-		r, possible := concludeFrom(s, plan, setting, w, other)
+		r, possible := concludeFrom(s, plan, setting, s.noise(w, other), other)
 		if !possible {
 			continue
 		}
@@ -76,19 +76,28 @@ func (r *Result) betterThan(other *Result) bool {
 	return r.Estimate.RelativeHalfWidth() < other.Estimate.RelativeHalfWidth()
 }
 
+// noise returns what interrupts and preemptions take of the runs on which a conclusion rests.
+func (s *series) noise(w *env.NoiseChecks, from chosenRuns) env.Disturbance {
+	var ranNs []float64
+	for i := range s.runs {
+		if !s.runs[i].Rejected {
+			ranNs = append(ranNs, float64(s.runs[i].CPUNs()))
+		}
+	}
+	typical := stats.Median(ranNs)
+	noise := w.Typical(typical)
+	if from == favouredOnly && s.favouredChecks.Known() {
+		return noise.WithInterruptsOf(s.favouredChecks.Typical(typical))
+	}
+	return noise
+}
+
 // concludeFrom returns the result of some runs of a command. possible reports whether there are enough such runs.
-func concludeFrom(s *series, plan Plan, setting Setting, w *env.NoiseChecks, from chosenRuns) (r *Result, possible bool) {
+func concludeFrom(s *series, plan Plan, setting Setting, noise env.Disturbance, from chosenRuns) (r *Result, possible bool) {
 	if from == favouredOnly && len(s.favouredNs) == 0 {
 		return nil, false
 	}
 	runs := slices.Clone(s.runs)
-	var ranNs []float64
-	for i := range runs {
-		if !runs[i].Rejected {
-			ranNs = append(ranNs, float64(runs[i].CPUNs()))
-		}
-	}
-	noise := w.Typical(stats.Median(ranNs))
 	mostColdNs := math.Inf(1)
 	if from == favouredOnly {
 		mostColdNs = mostColdOf(runs)

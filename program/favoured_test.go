@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"chronoscope/env"
+	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/stats"
 )
@@ -147,5 +149,21 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 		if drift := 1 - c.hz/3e9; c.isBest && (r.Verdict != stats.Trusted || r.Estimate.RelativeHalfWidth() > 0.01+drift || r.Estimate.RelativeHalfWidth() < drift) {
 			t.Errorf("%s: %s, %+v %q", name, r.Verdict, r.Estimate, r.Reasons)
 		}
+	}
+}
+
+// Of runs at favouredNice interrupts take what looks at that niceness saw, and preemptions what the usual looks saw.
+func TestInterruptsOfFavouredRuns(t *testing.T) {
+	usual := machine.Noise{WatchedNs: 1e9, IrregularShare: 0.003, IrregularPerSecond: 100, SwitchNs: 5e3, RefillNs: 4e3, Refills: 20}
+	s := &series{favouredChecks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, IrregularShare: 0.007, IrregularPerSecond: 300})}
+	for from, want := range map[chosenRuns]float64{usualRuns: 0.003, calmRuns: 0.003, favouredOnly: 0.007} {
+		got := s.noise(env.ChecksOf(usual), from)
+		if got.ShareLost() != want || got.SwitchNs != 5e3 || got.MostColdNs(0) != usual.MostColdNs(0) || got.MoreShare < 0.3*want {
+			t.Errorf("%v: %+v, want a share of %v", from, got, want)
+		}
+	}
+	s.favouredChecks = nil
+	if got := s.noise(env.ChecksOf(usual), favouredOnly).ShareLost(); got != 0.003 {
+		t.Errorf("without such looks %v", got)
 	}
 }

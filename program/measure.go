@@ -142,6 +142,8 @@ type series struct {
 	// needs.
 	favoured   []contendedRun
 	favouredNs []float64
+	// favouredChecks are the looks at the CPUs at favouredNice.
+	favouredChecks *env.NoiseChecks
 	// several says that the program has more than one thread. sentinels is the number of runs for which it is known how
 	// long all of them waited for a CPU after wake-ups: wokenNs at most.
 	several   bool
