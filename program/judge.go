@@ -3,7 +3,6 @@ package program
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -169,7 +168,7 @@ func (c *conclusion) judgeWaits() {
 			c.Lower(stats.Suspect, "a thread of it moves into a control group with a CPU limit, which may stop it while nobody else wants the CPU: that is taken for the doing of others: raise the limit of that group (cpu.max)")
 		}
 	}
-	if n := c.typical(func(r *Run) float64 { return float64(r.traced.displaced) }); n*leastSliceNs > stats.WideShare*c.Estimate.Value {
+	if n := c.typical((*Run).displaced); n*c.displacementNs() > stats.WideShare*c.Estimate.Value {
 		c.Lower(stats.Suspect, "other programs took the CPU %.3g times a run from a thread or process for which others of it waited: if that one waits for those by spinning, it spins longer alone: %s tells", n, c.remedy())
 	}
 	if c.series.busyTold {
@@ -224,39 +223,6 @@ func (c *conclusion) workFollowsWaits() (less, more bool) {
 	by := line.Slope.Scaled(stats.Median(waits)/c.Estimate.Value, "")
 	more = by.Lo > 0 && by.Value > clearlyMore && !c.refutes(line.Slope.Value, waits, ran)
 	return by.Hi < 0 && by.Value < -clearlyLess, more
-}
-
-// hardlySpun limits the 10th percentile, over the runs, of the time for which threads may have spun, as a share of the
-// median. If it is larger, the runs are too alike for estimating the effect of spinning on CPU time.
-const hardlySpun = 0.25
-
-// allowForSpinning raises lower bounds that were lowered because threads may have spun while other threads of the
-// program were kept from a CPU. Spinning takes CPU time. So if threads did spin, runs that gave them more time for
-// it have more CPU time. allowForSpinning fits a line through the runs: their CPU time over the time in which
-// threads may have spun. The upper end of the slope's interval bounds the share of that time in which they did spin.
-func (c *conclusion) allowForSpinning() {
-	c.spins = 1
-	spun := slices.Sorted(slices.Values(c.each((*Run).mayHaveSpunNs)))
-	if !(stats.Quantile(spun, 0.1) <= hardlySpun*stats.Median(spun)) {
-		return // spinning that is the same in all runs shows in no difference
-	}
-	line, err := stats.TheilSen(c.each((*Run).mayHaveSpunNs), c.each(func(r *Run) float64 { return r.traced.ranNs }))
-	if err == nil && line.Slope.Hi < 1 {
-		c.spins = math.Max(0, line.Slope.Hi)
-	}
-	for i, r := range c.used {
-		c.low[i] = math.Min(c.low[i]+(1-c.spins)*r.spunOffNs, math.Max(c.low[i], c.high[i]))
-	}
-}
-
-// mayHaveSpun returns the number of runs in which threads may have spun for longer than their bounds allow for.
-func (c *conclusion) mayHaveSpun() (n int) {
-	for _, r := range c.used {
-		if r.noted && c.spins*r.mayHaveSpunNs() > stats.WideShare*r.traced.wallNs {
-			n++
-		}
-	}
-	return n
 }
 
 func reason(err error) string {

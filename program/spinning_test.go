@@ -39,3 +39,31 @@ func TestSpinningTakesCPUTime(t *testing.T) {
 		}
 	}
 }
+
+// Others take the CPU up to four times from a thread while another of the program waits for it. If the thread spins for
+// that one, each time ends a spin that would have lasted for a time slice, and the program uses less CPU time.
+func TestSpinsThatOthersEnd(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, c := range []struct {
+		name           string
+		spinsMs        float64
+		fewest         int
+		leastNs, mostN float64
+	}{
+		{"it blocks", 0, 0, 0, 0.15 * ms},
+		{"it spins", 1.5, 0, 1.5 * ms, 1.5 * ms},
+		{"it spins now and then", 0.5, 0, 0.8 * ms, 1.5 * ms},
+		{"they take it as often in all runs", 0, 4, 1.5 * ms, 1.5 * ms},
+	} {
+		k := conclusion{Result: &Result{}, series: &series{peak: 1 << 16}}
+		for range 40 {
+			r := Run{noted: true}
+			r.traced.displaced = c.fewest + rng.IntN(5-c.fewest)
+			r.traced.ranNs = 50*ms - c.spinsMs*ms*r.displaced() + 0.1*ms*rng.NormFloat64()
+			k.Runs = append(k.Runs, r)
+		}
+		if got := k.displacementNs(); got < c.leastNs || got > c.mostN {
+			t.Errorf("%s: up to %g ns, want %g to %g", c.name, got, c.leastNs, c.mostN)
+		}
+	}
+}
