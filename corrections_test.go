@@ -16,7 +16,7 @@ type correction struct{ name, file, on, off string }
 
 // corrections of the conclusions about programs and benchmarks. Those of kbest are switched off in its own tests.
 var corrections = []correction{
-	{"interrupts", "program/conclude.go", "runs[i].takeOffDisturbance(noise, float64(max(s.peak, s.peakOfAll)), mostColdNs)", "_ = i"},
+	{"interrupts", "program/bounds.go", "\tr.LowNs = max(r.leastNs, r.calmNs, r.LowNs-off(low))\n", ""},
 	{"that interrupts may take more", "program/bounds.go", "return noise.MoreShare*p.ranNs + cold(p.preemptions", "return cold(p.preemptions"},
 	{"that interrupts may take less", "program/bounds.go", "return noise.LessShare*p.ranNs + certain(p)", "return certain(p)"},
 	{"preemptions", "program/bounds.go", "float64(p.preemptions)*each }", "0 * float64(p.preemptions) * each }"},
@@ -34,7 +34,7 @@ var corrections = []correction{
 	{"contradictions", "program/bounds.go", "\t\tr.HighNs = math.Max(r.HighNs, wall)\n", ""},
 	{"waits of woken threads", "program/conclude.go", "\tc.allowForWaits(s.wokenNs)\n", ""},
 	{"shared cores", "program/conclude.go", "\t\tc.keepApart()\n", ""},
-	{"what sharing a core may cost", "program/sharing.go", "\t\t\tr.allowFor(share / (1 + share) * c.low[i])\n", ""},
+	{"what sharing a core may cost", "program/sharing.go", "\t\tr.allowFor(allowed[i])\n", ""},
 	{"sleeps that deadlines cut short", "program/conclude.go", "\t\tc.allowForDeadlines()\n", ""},
 	{"deadlines that passed", "program/conclude.go", "\t\tc.allowForLateness()\n", ""},
 	{"sleeps without a deadline", "program/conclude.go", "\t\tc.ruleOutDeadline()\n", ""},
@@ -48,7 +48,7 @@ var corrections = []correction{
 	{"the quarter that waited least", "program/conclude.go", "\treturn order[:n], c.moreCPU(order[:n], order[n:])\n", "\treturn all, 0\n"},
 	{"runs in which nobody delays it", "program/conclude.go", "[]chosenRuns{calmRuns, favouredOnly}", "[]chosenRuns{favouredOnly}"},
 	{"runs that others hardly disturb", "program/conclude.go", "[]chosenRuns{calmRuns, favouredOnly}", "[]chosenRuns{calmRuns}"},
-	{"the least and the most that it takes", "program/conclude.go", "e := c.hold(widened(c.join(chosen), moreNs))", "e := widened(c.join(chosen), moreNs)"},
+	{"the least and the most that it takes", "program/conclude.go", "e := c.hold(joined)", "e := joined"},
 	{"caches at a higher priority", "program/conclude.go", "\te = widened(e, -c.coldNs())\n", ""},
 	{"runs that are left out", "program/conclude.go", "widened(e, c.disturbedMoreNs)", "e"},
 

@@ -42,8 +42,8 @@ type Sharing struct {
 	Samples, Of int     // number of samples on a shared core, and of all samples
 	Within      int     // number of samples during which sharing began or ended
 	Slowed      float64 // typical share by which independent instructions took longer on the shared core
-	// Costs is the share by which samples took longer while the core was shared; NaN if there are too
-	// few samples of either kind.
+	// Costs is the share by which samples take longer while the core is shared; NaN if there are too
+	// few samples of either kind, or if sharing comes and goes so often that both kinds shared the core for as long.
 	Costs float64
 
 	matters float64
@@ -70,9 +70,28 @@ func SharingOf(samples []Probed, fewestApart int, matters float64) Sharing {
 	}
 	s.Slowed = stats.Median(slowed)
 	if len(apart) >= fewestApart {
-		s.Costs = stats.Median(together)/stats.Median(apart) - 1
+		s.Costs = s.whileShared(stats.Median(together)/stats.Median(apart) - 1)
 	}
 	return s
+}
+
+// whileShared returns the cost of sharing for the whole of a sample. Samples that count as shared took longer than the
+// others by a share, but were shared for a part of their time, and the others may have been so for a part of theirs.
+func (s Sharing) whileShared(longer float64) float64 {
+	if s.Within == 0 {
+		return longer
+	}
+	shared, changed := s.ends()
+	if changed > hardlyStays {
+		return math.NaN()
+	}
+	unseen := meanwhile(shared, changed)
+	together := 1 - meanwhile(1-shared, changed)
+	together += float64(s.Within) / float64(s.Samples) * (0.5 - together)
+	if apart := together - unseen - unseen*math.Max(0, longer); apart > 0 {
+		return longer / apart
+	}
+	return math.NaN()
 }
 
 // Told reports whether the samples show that sharing the core slows the work.
@@ -103,13 +122,24 @@ func (s Sharing) Unseen() float64 {
 	if s.Samples == 0 || s.Within == 0 {
 		return 0
 	}
-	// shared is the share of the ends of samples that were on a shared core.
-	shared := (float64(s.Samples) - float64(s.Within)/2) / float64(s.Of)
-	changed := math.Min(1, float64(s.Within)/float64(s.Of)/(2*shared*(1-shared)))
+	shared, changed := s.ends()
 	if changed > hardlyStays { // the ends of a sample are as good as independent
 		return shared
 	}
+	return meanwhile(shared, changed)
+}
+
+// ends returns the share of the ends of samples that were on a shared core, and the share of samples whose ends differ,
+// divided by what that would be if the two ends were independent.
+func (s Sharing) ends() (shared, changed float64) {
+	shared = (float64(s.Samples) - float64(s.Within)/2) / float64(s.Of)
+	return shared, math.Min(1, float64(s.Within)/float64(s.Of)/(2*shared*(1-shared)))
+}
+
+// meanwhile returns the typical share of a sample during which a Markov chain was in a state that it was not in at both
+// ends: it is in that state for a share of the time, and the ends of samples differ by a share of independent ones.
+func meanwhile(share, changed float64) float64 {
 	stays := 1 - changed
-	meanwhile := 1 + stays + 2*changed/math.Log(stays)
-	return shared * (1 - shared) * meanwhile / (1 - shared + shared*stays)
+	both := 1 + stays + 2*changed/math.Log(stays)
+	return share * (1 - share) * both / (1 - share + share*stays)
 }

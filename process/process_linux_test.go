@@ -523,6 +523,9 @@ func TestPeakResident(t *testing.T) {
 	if small.AllRSSBytes != small.MaxRSSBytes {
 		t.Errorf("one process has %d bytes, all have %d", small.MaxRSSBytes, small.AllRSSBytes)
 	}
+	if large.LargestRSSBytes != large.MaxRSSBytes {
+		t.Errorf("one process has %d bytes, the largest %d", large.MaxRSSBytes, large.LargestRSSBytes)
+	}
 	many := mustTrace(t, shell("for i in 1 2 3 4 5 6 7 8; do (exit 0); done; exit 0"))
 	if most := many.MaxRSSBytes; many.AllRSSBytes < 2*most || many.AllRSSBytes > 9*most {
 		t.Errorf("a shell and eight copies of it have %d bytes, one has %d", many.AllRSSBytes, most)

@@ -133,8 +133,15 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 				t.run.WallNs = wallNs(woken.Sub(t.started), looked.Sub(woken), late)
 			}
 			t.run.ended(status, &usage)
+			t.known.Range(func(id, _ any) bool { // processes that outlive it
+				t.memory(id.(int))
+				return true
+			})
 			return t.run, nil
 		default:
+			if _, process := t.peaks[id]; process { // also of the programs that it was before
+				t.peak(id, usage.Maxrss*1024)
+			}
 			t.known.Delete(id)
 			delete(t.read, id)
 			t.opened(t.opens.opened(id)) // without what the tracer opened to read how long the thread had waited
@@ -259,22 +266,39 @@ func (t *tracer) goOn(id, signal int) {
 	}
 }
 
+// memory notes the memory of a thread's process, which it returns.
+func (t *tracer) memory(id int) (process int, ok bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
+	if err != nil {
+		return 0, false
+	}
+	process = int(parseCount(text, "Tgid:"))
+	t.peak(process, parsePeak(text)) // none once its memory is given back
+	return process, true
+}
+
+// peak notes that a process had so many bytes resident.
+func (t *tracer) peak(process int, bytes int64) {
+	more := bytes - t.peaks[process]
+	if more <= 0 {
+		return
+	}
+	t.peaks[process] = bytes
+	t.run.AllRSSBytes += more
+	t.run.LargestRSSBytes = max(t.run.LargestRSSBytes, bytes)
+	if process == t.leader {
+		t.run.MaxRSSBytes = bytes
+	}
+}
+
 // exits reads the kernel's counters of a thread that is about to exit.
 func (t *tracer) exits(id int) {
 	t.read[id] = true
 	if t.waits != nil {
 		t.waits.exit(id)
 	}
-	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil {
-		process := int(parseCount(text, "Tgid:"))
-		if more := parsePeak(text) - t.peaks[process]; more > 0 { // none once its memory is given back
-			t.peaks[process] += more
-			t.run.AllRSSBytes += more
-		}
-		if process == t.leader {
-			t.last, t.run.WallNs = id, 0 // set at its stop, or at the end if that is cut short
-			t.run.MaxRSSBytes = t.peaks[process]
-		}
+	if process, ok := t.memory(id); ok && process == t.leader {
+		t.last, t.run.WallNs = id, 0 // set at its stop, or at the end if that is cut short
 	}
 	t.run.OtherLimit = t.run.OtherLimit || limitedElsewhere(id, t.groups)
 	thread, err := readThread(id)

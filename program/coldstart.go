@@ -6,9 +6,9 @@ import "math"
 // up to mostColdBytes: what one run of a larger program leaves there is gone before the next one gets to it. 12 ms after
 // the run before them, a program of 1.4 MB took 0.12 ms longer, gzip 0.23, grep 0.33, git 0.45, and node, of 45 MB, no
 // longer, beside endless loops and on an idle machine alike (KVM guest, EPYC Zen 4). kernelColdBytes is what the kernel
-// reads to start and end a program: one of 30 KB took 0.15 ms longer where it began 20 ms after the run before it than
-// 10 ms. promptNs is a time in which the caches lose little.
-const coldPerByteNs, mostColdBytes, kernelColdBytes, promptNs = 0.2, 4 << 20, 1 << 20, 1e6
+// reads to start and end a program: a small one took 0.29 ms longer when it began 20 ms, not 1 ms, after the previous run.
+// promptNs is a time in which the caches lose little.
+const coldPerByteNs, mostColdBytes, kernelColdBytes, promptNs = 0.2, 4 << 20, 3 << 19, 1e6
 
 // coldBytes returns the memory that the runs may find in the caches.
 func (s *series) coldBytes() float64 {

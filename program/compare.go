@@ -85,7 +85,7 @@ func (c *Comparison) Joint(comparisons int) stats.Joint {
 func pairs(a, b *Result) (all stats.Pairs) {
 	of := map[int]*Run{}
 	for i, round := range a.rounds {
-		if !a.Runs[i].Rejected {
+		if !a.Runs[i].Rejected && !a.Runs[i].leftOut {
 			of[round] = &a.Runs[i]
 		}
 	}
@@ -93,7 +93,7 @@ func pairs(a, b *Result) (all stats.Pairs) {
 		return stats.Bounded{Lo: r.LowNs, Mid: r.TimeNs(), Hi: r.HighNs, Disturbed: r.HighNs - r.LowNs + r.waitedNs()}
 	}
 	for i, round := range b.rounds {
-		if first := of[round]; first != nil && !b.Runs[i].Rejected {
+		if first := of[round]; first != nil && !b.Runs[i].Rejected && !b.Runs[i].leftOut {
 			all.Add(times(first), times(&b.Runs[i]))
 		}
 	}

@@ -30,7 +30,7 @@ const (
 // no time, so that none is subtracted for them.
 func concludeBoth(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result {
 	r, from := concludeBest(s, plan, setting, w)
-	without, _ := concludeFrom(s, plan, setting, s.noise(w, from).WithInterruptsOf(env.Disturbance{}), from)
+	without, _ := concludeFrom(s, plan, setting, s.noises(w).withoutInterrupts(), from)
 	if idle := without.Estimate; r.Estimate.Value > 0 && idle.Value > 0 {
 		r.Idle = &idle
 	}
@@ -46,10 +46,11 @@ func conclude(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result
 // concludeBest returns the result of those runs that have the best verdict, or the same one and the narrowest interval.
 // How long the program took by the clock is that of the usual runs in any case.
 func concludeBest(s *series, plan Plan, setting Setting, w *env.NoiseChecks) (best *Result, from chosenRuns) {
-	usual, _ := concludeFrom(s, plan, setting, s.noise(w, usualRuns), usualRuns)
+	noise := s.noises(w)
+	usual, _ := concludeFrom(s, plan, setting, noise, usualRuns)
 	best, from = usual, usualRuns
 	for _, other := range []chosenRuns{calmRuns, favouredOnly} {
-		r, possible := concludeFrom(s, plan, setting, s.noise(w, other), other)
+		r, possible := concludeFrom(s, plan, setting, noise, other)
 		if !possible {
 			continue
 		}
@@ -76,8 +77,10 @@ func (r *Result) betterThan(other *Result) bool {
 	return r.Estimate.RelativeHalfWidth() < other.Estimate.RelativeHalfWidth()
 }
 
-// noise returns what interrupts and preemptions take of the runs on which a conclusion rests.
-func (s *series) noise(w *env.NoiseChecks, from chosenRuns) env.Disturbance {
+// noises are what interrupts and preemptions take of the usual runs, and of those at favouredNice.
+type noises struct{ usual, favoured env.Disturbance }
+
+func (s *series) noises(w *env.NoiseChecks) (n noises) {
 	var ranNs []float64
 	for i := range s.runs {
 		if !s.runs[i].Rejected {
@@ -85,29 +88,44 @@ func (s *series) noise(w *env.NoiseChecks, from chosenRuns) env.Disturbance {
 		}
 	}
 	typical := stats.Median(ranNs)
-	noise := w.Typical(typical)
-	if from == favouredOnly && s.favouredChecks.Known() {
-		return noise.WithInterruptsOf(s.favouredChecks.Typical(typical))
+	n.usual = w.Typical(typical)
+	n.favoured = n.usual
+	if seen := s.favouredChecks.Typical(typical); seen.Known() {
+		n.favoured = n.usual.WithInterruptsOf(seen)
+		if seen.WatchedNs < fewLooksNs { // a burst of interrupts may have been in all of it
+			n.favoured.LessShare = math.Max(seen.LessShare, seen.ShareLost()-n.usual.ShareLost())
+			n.favoured.MoreShare = math.Max(seen.MoreShare, n.usual.ShareLost()-seen.ShareLost())
+		}
 	}
-	return noise
+	return n
+}
+
+// withoutInterrupts returns the noises as if interrupts took no time.
+func (n noises) withoutInterrupts() noises {
+	return noises{n.usual.WithInterruptsOf(env.Disturbance{}), n.favoured.WithInterruptsOf(env.Disturbance{})}
 }
 
 // concludeFrom returns the result of some runs of a command. possible reports whether there are enough such runs.
-func concludeFrom(s *series, plan Plan, setting Setting, noise env.Disturbance, from chosenRuns) (r *Result, possible bool) {
+func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chosenRuns) (r *Result, possible bool) {
 	if from == favouredOnly && len(s.favouredNs) == 0 {
 		return nil, false
 	}
 	runs := slices.Clone(s.runs)
-	mostColdNs := math.Inf(1)
+	noted := noise.usual
 	if from == favouredOnly {
-		mostColdNs = mostColdOf(runs)
+		noted = noise.favoured
 	}
+	mostColdNs := mostColdOf(runs)
 	for i := range runs {
-		runs[i].takeOffDisturbance(noise, float64(max(s.peak, s.peakOfAll)), mostColdNs)
+		if r := &runs[i]; r.favoured {
+			r.takeOffDisturbance(noise.favoured, float64(s.largest), mostColdNs)
+		} else {
+			r.takeOffDisturbance(noise.usual, float64(s.largest), math.Inf(1))
+		}
 		runs[i].allowForColdStart(s.coldBytes())
 	}
 	r = &Result{
-		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noise.Noise, rounds: s.rounds,
+		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noted.Noise, rounds: s.rounds,
 		Summary: Summary{Estimate: unknown(), Wall: unknown(), CPU: unknown(), MaxRSSBytes: Positive(s.peak)},
 	}
 	c := conclusion{Result: r, series: s, plan: plan, setting: setting, favoured: from == favouredOnly}
@@ -194,10 +212,11 @@ type conclusion struct {
 	// neighbours is what programs on other CPUs may have added to the runs.
 	neighbours stats.Exposure
 	// counted are the runs that count, and leftShared runs that do not because they shared a core. sharing
-	// compares these with the others.
+	// compares these with the others. sharedNs is what sharing a core may have cost a typical run that counts.
 	counted    []*Run
 	leftShared int
 	sharing    env.Sharing
+	sharedNs   float64
 }
 
 // niceness returns the niceness that the program was given; 0 if it was given none.
@@ -315,13 +334,17 @@ func spread(values []float64) float64 {
 // and the median of the upper ones. If the bounds of most runs lie far apart, it takes the runs that waited least.
 func (c *conclusion) estimate() {
 	chosen, moreNs := c.chosen()
-	e := c.hold(widened(c.join(chosen), moreNs))
+	joined := widened(c.join(chosen), moreNs)
+	if spins := c.spinsCutNs(); spins <= stats.WideShare*joined.Value {
+		joined = widened(joined, spins)
+	}
+	e := c.hold(joined)
 	e = widened(e, -c.coldNs())
 	late := c.serversLateNs(e.Value)
 	if late <= mostServersLate*e.Value {
 		e = widened(widened(e, late), -late)
 	}
-	c.unpaired = late > 0 || c.typical(func(r *Run) float64 { return r.coldStartNs }) > c.plan.Precision*e.Value
+	c.unpaired = late > 0 || c.sharedNs+c.typical(func(r *Run) float64 { return r.coldStartNs }) > c.plan.Precision*e.Value
 	if c.favoured {
 		drift := c.driftShare() * e.Value
 		e = widened(widened(e, drift), -drift)

@@ -47,9 +47,14 @@ func (m *measurement) favour(ctx context.Context) error {
 	return nil
 }
 
+// fewLooksNs is a total length of looks at favouredNice. After shorter ones interrupts may also have taken what the usual
+// looks saw.
+const fewLooksNs = 250e6
+
 // watchFavoured makes a look at the caller's CPU at favouredNice. An interrupt after which another thread gets the CPU is
 // part of a preemption; at that niceness the thread goes on. Beside three endless loops interrupts took 0.3 % of the time
-// of a usual look, and 0.7 % of one at favouredNice. Without that right it sees nothing.
+// of a usual look, and 0.7 % of one at favouredNice. Without that right it sees nothing. Competitors of another session keep
+// it from the CPU as they keep a usual look, where the kernel shares the CPUs among sessions (sched_autogroup_enabled).
 func (m *measurement) watchFavoured(ctx context.Context, span time.Duration) (n machine.Noise) {
 	_ = process.AtNiceness(favouredNice, func() { n = m.setting.Watch(ctx, span) })
 	return n
@@ -57,9 +62,10 @@ func (m *measurement) watchFavoured(ctx context.Context, span time.Duration) (n 
 
 // favourOnce makes one more such run, and reports whether that was possible.
 func (m *measurement) favourOnce(ctx context.Context, s *series) bool {
-	if s.favouredChecks == nil && m.setting.Watch != nil {
-		s.favouredChecks = &env.NoiseChecks{Watch: m.watchFavoured}
+	if m.favouredChecks == nil && m.setting.Watch != nil {
+		m.favouredChecks = &env.NoiseChecks{Watch: m.watchFavoured}
 	}
+	s.favouredChecks = m.favouredChecks
 	s.favouredChecks.Look(ctx, s.command.CPUs)
 	command, walls := s.noting(false), []float64(nil)
 	for i := range s.runs {

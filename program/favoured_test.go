@@ -116,7 +116,7 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 		"the others blocked":     {20, 1, 50.01, 5, 3e9, false},
 		"the core ran otherwise": {20, 1, 50.01, 0, 2.9e9, true},
 	} {
-		s := &series{probed: true, peak: 30 << 20}
+		s := &series{probed: true, largest: 30 << 20}
 		add := func(n int, workMs, keptMs, blockedMs float64, times int, hz float64, favoured bool) {
 			for i := range n {
 				events, each := begun(), workMs/float64(times+1)
@@ -152,18 +152,21 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 	}
 }
 
-// Of runs at favouredNice interrupts take what looks at that niceness saw, and preemptions what the usual looks saw.
+// Of runs at favouredNice interrupts take what looks at that niceness saw, and preemptions what the usual looks saw. After
+// short looks interrupts may also take what the usual looks saw.
 func TestInterruptsOfFavouredRuns(t *testing.T) {
 	usual := machine.Noise{WatchedNs: 1e9, IrregularShare: 0.003, IrregularPerSecond: 100, SwitchNs: 5e3, RefillNs: 4e3, Refills: 20}
-	s := &series{favouredChecks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, IrregularShare: 0.007, IrregularPerSecond: 300})}
-	for from, want := range map[chosenRuns]float64{usualRuns: 0.003, calmRuns: 0.003, favouredOnly: 0.007} {
-		got := s.noise(env.ChecksOf(usual), from)
-		if got.ShareLost() != want || got.SwitchNs != 5e3 || got.MostColdNs(0) != usual.MostColdNs(0) || got.MoreShare < 0.3*want {
-			t.Errorf("%v: %+v, want a share of %v", from, got, want)
+	for watchedNs, holds := range map[float64]bool{1e9: false, 50e6: true} {
+		s := &series{favouredChecks: env.ChecksOf(machine.Noise{WatchedNs: watchedNs, IrregularShare: 0.03, IrregularPerSecond: 300})}
+		n := s.noises(env.ChecksOf(usual))
+		if got := n.favoured; got.ShareLost() != 0.03 || got.SwitchNs != 5e3 || got.MostColdNs(0) != usual.MostColdNs(0) || got.LessShare >= 0.027 != holds {
+			t.Errorf("after %v ns: %+v", watchedNs, got)
+		}
+		if n.usual.ShareLost() != 0.003 || n.withoutInterrupts().favoured.ShareLost() != 0 {
+			t.Errorf("%+v", n)
 		}
 	}
-	s.favouredChecks = nil
-	if got := s.noise(env.ChecksOf(usual), favouredOnly).ShareLost(); got != 0.003 {
-		t.Errorf("without such looks %v", got)
+	if got := new(series).noises(env.ChecksOf(usual)); got.favoured.ShareLost() != 0.003 {
+		t.Errorf("without such looks %+v", got.favoured)
 	}
 }

@@ -168,8 +168,8 @@ func (c *conclusion) judgeWaits() {
 			c.Lower(stats.Suspect, "a thread of it moves into a control group with a CPU limit, which may stop it while nobody else wants the CPU: that is taken for the doing of others: raise the limit of that group (cpu.max)")
 		}
 	}
-	if n := c.typical((*Run).displaced); n*c.displacementNs() > stats.WideShare*c.Estimate.Value {
-		c.Lower(stats.Suspect, "other programs took the CPU %.3g times a run from a thread or process for which others of it waited: if that one waits for those by spinning, it spins longer alone: %s tells", n, c.remedy())
+	if c.spinsCutNs() > stats.WideShare*c.Estimate.Value {
+		c.Lower(stats.Suspect, "other programs took the CPU %.3g times a run from a thread or process for which others of it waited: if that one waits for those by spinning, it spins longer alone: %s tells", c.typical((*Run).displaced), c.remedy())
 	}
 	if c.series.busyTold {
 		c.Lower(stats.Suspect, "it reads a file that tells how busy the machine is, such as /proc/loadavg: threads of this command are in that, too")

@@ -109,9 +109,9 @@ type series struct {
 	probes      int
 	probed      bool
 	untraceable bool
-	// peak is the most memory that its first process had resident, peakOfAll the sum of that over all its processes, in
-	// bytes; 0 if unknown.
-	peak, peakOfAll int64
+	// peak is the most memory that its first process had resident, in bytes, largest that of its largest process, and
+	// peakOfAll the sum over all its processes; 0 if unknown.
+	peak, largest, peakOfAll int64
 	// yields is the number of times that the program gave its CPU away in a run (sched_yield(2)), by the traced runs.
 	yields int
 	// timedWaits is the number of system calls with which the program could wait until some time, the largest of
@@ -142,7 +142,7 @@ type series struct {
 	// needs.
 	favoured   []contendedRun
 	favouredNs []float64
-	// favouredChecks are the looks at the CPUs at favouredNice.
+	// favouredChecks are those of the measurement; nil without runs at favouredNice.
 	favouredChecks *env.NoiseChecks
 	// several says that the program has more than one thread. sentinels is the number of runs for which it is known how
 	// long all of them waited for a CPU after wake-ups: wokenNs at most.
@@ -159,9 +159,11 @@ type series struct {
 
 // measurement is a measurement in progress.
 type measurement struct {
-	plan     Plan
-	setting  Setting
-	checks   *env.NoiseChecks
+	plan    Plan
+	setting Setting
+	// checks are the looks at the CPUs, and favouredChecks those at favouredNice.
+	checks, favouredChecks *env.NoiseChecks
+
 	progress func(Progress)
 	rng      *rand.Rand
 	all      []*series
@@ -367,7 +369,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 		run.outsideNs = outsideNs(events, s.sleeps+int(run.MajorFaults), t.wallNs)
 	}
 	s.otherPolicy, s.otherLimit = s.otherPolicy || run.OtherPolicy, s.otherLimit || run.OtherLimit
-	s.peak, s.peakOfAll = max(s.peak, run.MaxRSSBytes), max(s.peakOfAll, run.AllRSSBytes)
+	s.peak, s.largest, s.peakOfAll = max(s.peak, run.MaxRSSBytes), max(s.largest, run.LargestRSSBytes), max(s.peakOfAll, run.AllRSSBytes)
 	s.several = s.several || run.traced.threads > 1
 	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown && !t.heldUpKnown { // tracepoints leave no such wait
 		s.wokenNs = math.Max(s.wokenNs, t.othersWake.highNs)

@@ -63,8 +63,8 @@ type Result struct {
 	rounds []int // the round in which each run was made
 	// favoured says that the estimate rests on the runs at favouredNice.
 	favoured bool
-	// unpaired says that the interval allows for cold caches at the start, or for servers that were late, which lengthen
-	// different programs by different shares.
+	// unpaired says that the interval allows for cold caches at the start, for a shared core, or for servers that were
+	// late, which lengthen different programs by different shares.
 	unpaired bool
 }
 

@@ -107,37 +107,36 @@ func (c *conclusion) keepApart() {
 		}
 	}
 	c.sharing = env.SharingOf(probed, fewestApart, c.plan.Precision)
-	costs := c.sharing.Costs
-	if len(shared) == 0 || costs <= c.plan.Precision || costs > env.SharedTimes-1 {
+	costs := math.Min(c.sharing.Costs, env.SharedTimes-1)
+	if len(shared) == 0 || costs <= math.Min(c.plan.Precision, DefaultPlan.Precision) {
 		return
 	}
-	unseen := 0.0
-	if c.sharing.Told() {
-		unseen = unseenAtMost * c.sharing.Unseen() * costs
-	}
+	unseen := unseenAtMost * c.sharing.Unseen()
+	var allowed []float64
 	for i, r := range c.used {
-		share := unseen
+		cost, part := costs, unseen
+		if math.IsNaN(costs) { // as much as independent instructions
+			cost = c.sharing.Slowed * r.ranShare()
+		}
 		if probed[i].Shared() {
-			share = costs
-			if math.IsNaN(costs) {
-				share = math.Max(r.slowedBefore, r.slowedAfter) * r.ranShare()
-			}
+			part = 1
 		}
-		if share > 0 {
-			r.allowFor(share / (1 + share) * c.low[i])
-		}
+		more := math.Min(1, part) * cost
+		allowed = append(allowed, more/(1+more)*c.low[i])
+		r.allowFor(allowed[i])
 	}
-	if !(c.sharing.Told() && len(apart) >= fewestChosen && median(apart).Hi < median(shared).Lo) {
+	c.sharedNs = stats.Median(allowed)
+	if !(c.sharing.Told() && c.sharing.Costs <= env.SharedTimes-1 && len(apart) >= fewestChosen && median(apart).Hi < median(shared).Lo) {
 		return
 	}
 	used, low, high := c.used, c.low, c.high
 	c.used, c.low, c.high = nil, nil, nil
 	for i, p := range probed {
-		if !p.Shared() {
+		if used[i].leftOut = p.Shared(); !used[i].leftOut {
 			c.used, c.low, c.high = append(c.used, used[i]), append(c.low, low[i]), append(c.high, high[i])
 		}
 	}
-	c.leftShared = len(shared)
+	c.leftShared, c.sharedNs = len(shared), 0
 }
 
 // saySharing tells in the explanation if runs on shared cores were left out.

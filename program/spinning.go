@@ -43,24 +43,42 @@ func (c *conclusion) mayHaveSpun() (n int) {
 // displaced returns how often others took a CPU from a thread for which others of the program waited.
 func (r *Run) displaced() float64 { return float64(r.traced.displaced) }
 
-// displacementNs bounds the time for which a thread would have spun alone, on average, had others not taken its CPU: the
-// thread for which it spun could then get that CPU. Spinning takes CPU time, so where it was cut short more often, there
-// is less of that, in usual runs and in those at favouredNice. The upper end of what the runs leave open counts twice,
-// since not each such loss of the CPU need end a spin. To refill caches takes CPU time, too, and may hide it.
-func (c *conclusion) displacementNs() float64 {
-	var times, ran []float64
+// spinPerDisplacementNs bounds the time for which a thread would have spun alone, on average, had others not taken its
+// CPU, which the thread for which it spun could then get. Spinning takes CPU time. So if spins were cut short, runs in
+// which others took the CPU more often use less of it, among the usual runs and those at favouredNice. To that is added
+// what hides it: these runs refill caches more often. The sum counts twice, since not each such loss of the CPU need end a
+// spin. Without runs in which it hardly happened, nothing tells.
+func (c *conclusion) spinPerDisplacementNs() float64 {
+	recorded := 2*len(slices.DeleteFunc(slices.Clone(c.used), func(r *Run) bool { return !r.traced.heldUpKnown })) > len(c.used)
+	var times, ran, preemptions []float64
 	cold := 0.0
 	for i := range c.Runs {
-		if r := &c.Runs[i]; r.noted && (r.favoured || !r.Rejected) {
-			times, ran = append(times, r.displaced()), append(ran, r.traced.ranNs)
-			cold = math.Max(cold, r.coldStartNs)
+		r := &c.Runs[i]
+		if !r.noted || !r.favoured && r.Rejected || r.traced.heldUpKnown != recorded || r.sharedCore() {
+			continue // recorded runs tell of more waits
 		}
+		times, ran = append(times, r.displaced()), append(ran, r.traced.ranNs-r.traced.recordedNs)
+		preemptions = append(preemptions, float64(r.traced.preemptions))
+		cold = math.Max(cold, r.coldStartNs)
 	}
-	line, err := stats.TheilSen(times, ran)
 	apart := spread(times)
-	if err != nil || math.IsNaN(line.Slope.Lo) || apart < 1 {
+	if !(stats.Quantile(slices.Sorted(slices.Values(times)), 0.1) <= hardlySpun*c.typical((*Run).displaced) && apart >= 1) {
 		return leastSliceNs
 	}
-	refillNs := c.Noise.MostColdNs(float64(max(c.series.peak, c.series.peakOfAll))) + cold/apart
-	return math.Min(leastSliceNs, 2*math.Max(0, -line.Slope.Lo)+refillNs)
+	line, err := stats.TheilSen(times, ran)
+	if err != nil || math.IsNaN(line.Slope.Lo) {
+		return leastSliceNs
+	}
+	refills := c.Noise.MostColdNs(float64(c.series.largest)) * math.Max(1, spread(preemptions)/apart)
+	return math.Min(leastSliceNs, 2*math.Max(0, refills+(cold+c.coldNs())/apart-line.Slope.Lo))
+}
+
+// spinsCutNs bounds the time for which the program would have spun alone in all, had others not taken CPUs from its
+// threads.
+func (c *conclusion) spinsCutNs() float64 {
+	n := c.typical((*Run).displaced)
+	if !(n > 0) {
+		return 0
+	}
+	return n * c.spinPerDisplacementNs()
 }
