@@ -120,7 +120,8 @@ type Disturbance struct {
 	LessShare, MoreShare float64
 }
 
-// WithInterruptsOf returns the disturbance with what interrupts take by another one: nothing by the zero value.
+// WithInterruptsOf returns the disturbance with what interrupts take by another one; the zero value stands for
+// none.
 func (d Disturbance) WithInterruptsOf(other Disturbance) Disturbance {
 	d.Regular, d.IrregularShare, d.IrregularPerSecond, d.IrregularWorstNs = other.Regular, other.IrregularShare, other.IrregularPerSecond, other.IrregularWorstNs
 	d.LessShare, d.MoreShare = other.LessShare, other.MoreShare

@@ -12,7 +12,7 @@ import (
 func TestRefill(t *testing.T) {
 	for _, c := range []struct {
 		afterNs, want, coldOfTwiceNs float64
-	}{{20e3, 0, machine.ColdNs}, {100e3, 100e3 - 1.5*16e3, machine.ColdNs + 2*(100e3-1.5*16e3)}} {
+	}{{20e3, 0, machine.ColdNs}, {100e3, 100e3 - 1.5*16e3, machine.ColdNs + 2.25*(100e3-1.5*16e3)}} {
 		var now int64
 		var reads int
 		took := []int64{16e3, int64(c.afterNs), 16e3, int64(c.afterNs), 16e3} // the first is to get the data

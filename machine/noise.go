@@ -5,8 +5,9 @@ const (
 	// led to it; it is used if [Noise] does not tell. Refilling caches that other threads used
 	// usually takes another UsualColdNs, and up to ColdNs.
 	UsualSwitchNs, UsualColdNs, ColdNs = 10e3, 8e3, 25e3
-	// RefilledBytes is the amount of data that [Noise.RefillNs] refers to.
-	RefilledBytes = 256 << 10
+	// RefilledBytes is the amount of data that [Noise.RefillNs] refers to. kernelBytes is about what the kernel itself uses
+	// around a preemption.
+	RefilledBytes, kernelBytes = 256 << 10, 64 << 10
 	// NoiseError is the relative amount by which a program may lose more to interrupts than a thread that reads a clock:
 	// they displace its data in the caches. On a Zen 5 machine whose host takes 45 µs at a time it was 2 % with 48 KB,
 	// 10 % with 256 KB, and half and more with 768 KB and 8 MB that are read in random order.
@@ -47,7 +48,7 @@ func (n Noise) MostColdNs(bytes float64) float64 {
 	if !(n.RefillNs > 0) || n.Refills < fewestRefills {
 		return ColdNs
 	}
-	return ColdNs + n.RefillNs*max(1, bytes/RefilledBytes)
+	return ColdNs + n.RefillNs*(bytes+kernelBytes)/RefilledBytes
 }
 
 // Interruption is a timer that takes the CPU at a fixed period.

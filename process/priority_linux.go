@@ -39,7 +39,7 @@ func (p *priority) ask(c Command) error {
 	return nil
 }
 
-// AtNiceness calls a function while the calling thread has a niceness. The caller has to be locked to its thread. After an
+// AtNiceness calls a function while the calling thread has the given niceness. The caller has to be locked to its thread. After an
 // error, such as a lack of rights, the function was not called.
 func AtNiceness(nice int, do func()) error {
 	var p priority

@@ -34,7 +34,7 @@ func TestProgramsThatBeginLate(t *testing.T) {
 	}
 }
 
-// What a program finds in the caches is no more than what it and the kernel use.
+// A late start costs a small program little.
 func TestSmallProgramsThatBeginLate(t *testing.T) {
 	s := series{probed: true, peakOfAll: 64 << 10, several: true}
 	r := s.concluded(80, func(int) Run {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"chronoscope/env"
+	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -115,12 +116,12 @@ func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chos
 	if from == favouredOnly {
 		noted = noise.favoured
 	}
-	mostColdNs := mostColdOf(runs)
+	mostColdNs, bytes := mostColdOf(runs), float64(cmp.Or(s.largest, machine.RefilledBytes))
 	for i := range runs {
 		if r := &runs[i]; r.favoured {
-			r.takeOffDisturbance(noise.favoured, float64(s.largest), mostColdNs)
+			r.takeOffDisturbance(noise.favoured, bytes, mostColdNs)
 		} else {
-			r.takeOffDisturbance(noise.usual, float64(s.largest), math.Inf(1))
+			r.takeOffDisturbance(noise.usual, bytes, math.Inf(1))
 		}
 		runs[i].allowForColdStart(s.coldBytes())
 	}

@@ -46,20 +46,18 @@ func (r *Run) displaced() float64 { return float64(r.traced.displaced) }
 // spinPerDisplacementNs bounds the time for which a thread would have spun alone, on average, had others not taken its
 // CPU, which the thread for which it spun could then get. Spinning takes CPU time. So if spins were cut short, runs in
 // which others took the CPU more often use less of it, among the usual runs and those at favouredNice. To that is added
-// what hides it: these runs refill caches more often. The sum counts twice, since not each such loss of the CPU need end a
-// spin. Without runs in which it hardly happened, nothing tells.
+// what could hide that: these runs refill caches more often. The sum is doubled, since not each such loss of the CPU need
+// end a spin. The bound is a time slice unless others hardly took the CPU in some of the runs.
 func (c *conclusion) spinPerDisplacementNs() float64 {
 	recorded := 2*len(slices.DeleteFunc(slices.Clone(c.used), func(r *Run) bool { return !r.traced.heldUpKnown })) > len(c.used)
-	var times, ran, preemptions []float64
-	cold := 0.0
+	var times, ran, preemptions, cold []float64
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		if !r.noted || !r.favoured && r.Rejected || r.traced.heldUpKnown != recorded || r.sharedCore() {
 			continue // recorded runs tell of more waits
 		}
 		times, ran = append(times, r.displaced()), append(ran, r.traced.ranNs-r.traced.recordedNs)
-		preemptions = append(preemptions, float64(r.traced.preemptions))
-		cold = math.Max(cold, r.coldStartNs)
+		preemptions, cold = append(preemptions, float64(r.traced.preemptions)), append(cold, r.coldStartNs)
 	}
 	apart := spread(times)
 	if !(stats.Quantile(slices.Sorted(slices.Values(times)), 0.1) <= hardlySpun*c.typical((*Run).displaced) && apart >= 1) {
@@ -70,7 +68,7 @@ func (c *conclusion) spinPerDisplacementNs() float64 {
 		return leastSliceNs
 	}
 	refills := c.Noise.MostColdNs(float64(c.series.largest)) * math.Max(1, spread(preemptions)/apart)
-	return math.Min(leastSliceNs, 2*math.Max(0, refills+(cold+c.coldNs())/apart-line.Slope.Lo))
+	return math.Min(leastSliceNs, 2*math.Max(0, refills+(spread(cold)+c.coldNs())/apart-line.Slope.Lo))
 }
 
 // spinsCutNs bounds the time for which the program would have spun alone in all, had others not taken CPUs from its

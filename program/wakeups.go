@@ -205,8 +205,8 @@ func (l *line) blockedWithin(from, to float64) bool {
 	return false
 }
 
-// findForeign finds the threads of other programs that woke threads of the program, directly or through others. Who woke
-// it before its exec, as the thread that started it did, did not work for it.
+// findForeign finds the threads of other programs that woke threads of the program, directly or through others. Threads
+// that woke it only before its exec, such as the one that started it, do not work for it.
 func (w *wakeups) findForeign(all []waking) {
 	for _, k := range slices.Backward(all) {
 		by := k.waker.Thread

@@ -55,7 +55,8 @@ type programs struct {
 
 // startRuns is the number of runs that time a program that does nothing. restRuns is the number of runs,
 // before and after each cell, that time a program without its computing. Before each of these the CPU computes for as long
-// as the program would, but for no more than coldNs: until then the caches have lost the kernel's data that a start needs.
+// as the program would, but for no more than coldNs: after that long the caches have lost the kernel's data that a start
+// needs.
 // On a KVM guest whose host has other guests, a static program that multiplies took 0.40 ms more than its multiplications if
 // these took 1 ms, 0.50 ms if they took 5 ms, and 0.69 ms if they took 20 ms.
 const startRuns, restRuns, coldNs = 20, 10, 20e6
@@ -110,17 +111,19 @@ func (p *programs) findStart(ctx context.Context) error {
 	return nil
 }
 
-// alone measures how long a program takes by the clock, from exec to exit, while no competitor
-// runs. Before each run the CPU computes so many rounds. The interval goes from the least run to the lower quartile, since other programs can only
-// make runs longer.
+// alone measures how long a program takes by the clock, from exec to exit, while no competitor runs: the median, and from
+// the least run to the upper end of the median's interval, since other programs can only make runs longer. Before each run
+// the CPU computes the given number of rounds.
 func (p *programs) alone(ctx context.Context, c program.Command, runs, rounds int) (stats.Estimate, error) {
 	c.Untraced, c.Events = true, true // a tracer would stop it, which does not happen in the runs that count
 	var times []float64
 	for range runs {
-		if release, err := env.Thread(p.cpu); err == nil {
-			multiply(rounds)
-			release()
+		release, err := env.Thread(p.cpu)
+		if err != nil {
+			return stats.Estimate{}, fmt.Errorf("validate: computing on CPU %d: %w", p.cpu, err)
 		}
+		multiply(rounds)
+		release()
 		run, err := c.Run(ctx)
 		if err == nil {
 			err = run.Failure()
@@ -130,11 +133,9 @@ func (p *programs) alone(ctx context.Context, c program.Command, runs, rounds in
 		}
 		times = append(times, float64(run.WallNs))
 	}
-	slices.Sort(times)
-	quartile := stats.Quantile(times, 0.25)
-	return stats.Estimate{
-		Value: (times[0] + quartile) / 2, Lo: times[0], Hi: quartile, Unit: "ns", Statistic: "least", N: len(times),
-	}, nil
+	e := stats.MedianInterval(times, "ns")
+	e.Lo, e.Statistic = slices.Min(times), "reference"
+	return e, nil
 }
 
 // findHyperfineStart lets hyperfine run a program that does nothing. If hyperfine can't, its cells
@@ -238,8 +239,8 @@ func (p *programs) truth(ctx context.Context, t task, s shape, lab *session, com
 	return sum, err
 }
 
-// rest measures how long the program of a shape takes while the competitors pause, after the CPU has computed so many
-// rounds.
+// rest measures how long the program of a shape takes while the competitors pause, after the CPU has computed the given
+// number of rounds.
 func (p *programs) rest(ctx context.Context, t task, s shape, rounds int, competitors *competition) (start stats.Estimate, err error) {
 	command, err := p.command(t.Kind, s, t.Load)
 	if err != nil {
