@@ -5,6 +5,8 @@ import (
 	"context"
 	"debug/elf"
 	"errors"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,15 +86,13 @@ func here(t *testing.T) *programs {
 	if err != nil {
 		t.Skip(err)
 	}
-	p := &programs{cpu: tiny(t).CPU, code: code, folder: t.TempDir()}
+	p := &programs{cpu: tiny(t).CPU, code: code, folder: t.TempDir(), server: "@chronoscope-test-" + t.Name()}
 	ctx, end := context.WithCancel(context.Background())
 	t.Cleanup(end)
-	name, endServer, err := p.startServer(ctx)
-	if err != nil {
+	if err := p.serve(ctx); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(endServer)
-	p.server = name
+	t.Cleanup(p.endServer)
 	return p
 }
 
@@ -180,6 +180,35 @@ func TestServerEnds(t *testing.T) {
 	}
 	if err := errors.Join(c.input.Close(), c.command.Wait()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A client that is killed amid a request ends the server. The next cell has another one: validations failed with "exit
+// status 2" after a run at a niceness of -20 that took too long.
+func TestServerAfterAKilledClient(t *testing.T) {
+	p := here(t)
+	conn, err := net.Dial("unix", p.server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Write(make([]byte, 8))
+	if err := errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	first := p.serving
+	_, _ = io.Copy(io.Discard, first.output) // until it has ended
+	if err := p.serve(t.Context()); err != nil || p.serving == first {
+		t.Fatalf("%v, the server is the same: %v", err, p.serving == first)
+	}
+	c, err := p.command(Server, shape{rounds: 1, server: p.server}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err := c.Command.Run(t.Context()); err != nil || run.Failure() != nil {
+		t.Errorf("%v, %v", err, run.Failure())
+	}
+	if again := p.serving; p.serve(t.Context()) != nil || p.serving != again {
+		t.Error("a server that answers is not the same afterwards")
 	}
 }
 

@@ -11,27 +11,39 @@ import (
 	"time"
 )
 
-// startServer starts a process that computes for programs of kind [Server], and returns the name of its socket. The
-// server runs on the CPU of the programs, and ends with this process. It is of machine code, since a server in Go would
-// compute for longer than its rounds take: the runtime's threads wake up meanwhile, on the same CPU.
-func (p *programs) startServer(ctx context.Context) (name string, end func(), err error) {
-	name = fmt.Sprintf("@chronoscope-%d-%d", os.Getpid(), time.Now().UnixNano())
-	path := filepath.Join(p.folder, "server")
-	if err = os.WriteFile(path, programFile(p.code.machine, servingCode(p.code, name)), 0o700); err != nil {
-		return "", nil, err
+// serve starts the process that computes for programs of kind [Server], unless it runs. It ends if a client ends early, as
+// a run does that takes too long. The server runs on the CPU of the programs, and ends with this process. It is of machine
+// code, since a server in Go would compute for longer than its rounds take: the runtime's threads wake up meanwhile, on
+// the same CPU.
+func (p *programs) serve(ctx context.Context) error {
+	if p.serving != nil && askServer(p.server) == nil {
+		return nil
 	}
-	c, err := startChild(p.cpu, exec.CommandContext(ctx, path))
-	if err != nil {
-		return "", nil, fmt.Errorf("validate: the server that computes for programs could not be started: %w", err)
+	p.endServer()
+	path := filepath.Join(p.folder, "server")
+	if err := os.WriteFile(path, programFile(p.code.machine, servingCode(p.code, p.server)), 0o700); err != nil {
+		return err
+	}
+	var err error
+	if p.serving, err = startChild(p.cpu, exec.CommandContext(ctx, path)); err != nil {
+		return fmt.Errorf("validate: the server that computes for programs could not be started: %w", err)
 	}
 	for range 500 { // for at most a second
-		if err = askServer(name); err == nil {
-			return name, c.close, nil
+		if err = askServer(p.server); err == nil {
+			return nil
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	c.close()
-	return "", nil, fmt.Errorf("validate: the server that computes for programs did not answer within a second: %w", err)
+	p.endServer()
+	return fmt.Errorf("validate: the server that computes for programs did not answer within a second: %w", err)
+}
+
+// endServer ends the server, if it was started.
+func (p *programs) endServer() {
+	if p.serving != nil {
+		p.serving.close()
+		p.serving = nil
+	}
 }
 
 // askServer is a client that asks for no rounds.

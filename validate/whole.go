@@ -41,8 +41,10 @@ type programs struct {
 	folder string
 	code   architecture
 	why    error
-	// server is the name of the server that programs of kind Server use.
-	server string
+	// server is the name of the socket of the server that programs of kind Server use, and serving that process; nil if it
+	// was not started.
+	server  string
+	serving *child
 
 	cpu     int
 	setting program.Setting
@@ -63,15 +65,14 @@ const startRuns, restRuns, coldNs = 20, 10, 20e6
 
 // newPrograms finds out which programs run on the machine and how long they take to start. No competitor may run yet.
 func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *programs, release func(), err error) {
-	p = &programs{cpu: cpu, seed: seed}
+	p = &programs{cpu: cpu, seed: seed, server: fmt.Sprintf("@chronoscope-%d-%d", os.Getpid(), time.Now().UnixNano())}
 	if p.folder, err = os.MkdirTemp("", "chronoscope-"); err != nil {
 		return nil, nil, fmt.Errorf("validate: a folder for programs of known length: %w", err)
 	}
 	setting, releaseSetting, err := program.Here(ctx, program.Setting{CPUs: 1})
 	p.setting = setting
-	endServer := func() {}
 	release = func() {
-		endServer()
+		p.endServer()
 		releaseSetting()
 		_ = os.RemoveAll(p.folder)
 	}
@@ -86,9 +87,6 @@ func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *pr
 	}
 	if err == nil && slices.ContainsFunc(tasks, func(t task) bool { return t.program == Hyperfine }) {
 		err = p.findHyperfineStart(ctx)
-	}
-	if err == nil && p.why == nil && slices.ContainsFunc(tasks, func(t task) bool { return t.Kind == Server }) {
-		p.server, endServer, err = p.startServer(ctx)
 	}
 	if err != nil {
 		release()
@@ -129,7 +127,7 @@ func (p *programs) alone(ctx context.Context, c program.Command, runs, rounds in
 			err = run.Failure()
 		}
 		if err != nil {
-			return stats.Estimate{}, err
+			return stats.Estimate{}, fmt.Errorf("validate: the program %s: %w", c.Name, err)
 		}
 		times = append(times, float64(run.WallNs))
 	}
@@ -247,7 +245,12 @@ func (p *programs) rest(ctx context.Context, t task, s shape, rounds int, compet
 		return start, err
 	}
 	err = competitors.paused(func() (err error) {
-		start, err = p.alone(ctx, command, restRuns, rounds)
+		if t.Kind == Server && p.why == nil {
+			err = p.serve(ctx)
+		}
+		if err == nil {
+			start, err = p.alone(ctx, command, restRuns, rounds)
+		}
 		return err
 	})
 	if t.program == Hyperfine {
