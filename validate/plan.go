@@ -125,9 +125,10 @@ type task struct {
 	costNs  float64 // estimated wall time
 }
 
-// runsOfPrograms is the least number of runs for a 95 % interval of a median. One warm-up run comes
-// before them.
-const runsOfPrograms = 6
+// runsOfPrograms is the least number of runs of a whole program, that for a 95 % interval of a median. mostRunsOfPrograms
+// is the largest number for short ones: as many as an estimate needs that rests on runs at another niceness. One warm-up
+// run comes before them.
+const runsOfPrograms, mostRunsOfPrograms = 6, 20
 
 // lengthsOfPrograms are the durations for which whole programs are measured. The start of a shorter
 // program would take most of its time.
@@ -163,7 +164,7 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 			for _, s := range schemes {
 				for _, k := range p.Kinds {
 					if s.measures(k, d) {
-						c := Cell{Work: Chain, Kind: k, Regime: r, Duration: d, Trials: max(runsOfPrograms, p.trials(d))}
+						c := Cell{Work: Chain, Kind: k, Regime: r, Duration: d, Trials: s.runs(p.trials(d))}
 						add(task{Cell: c, program: s.Name, costNs: c.costNs() + programNs}, p.LongestOther)
 					}
 				}
@@ -171,6 +172,14 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 		}
 	}
 	return tasks, left
+}
+
+// runs returns the number of runs of a whole program, where a stream would have so many trials. hyperfine gives no interval.
+func (s Scheme) runs(trials int) int {
+	if s.Name == Hyperfine {
+		return runsOfPrograms
+	}
+	return min(mostRunsOfPrograms, max(runsOfPrograms, trials))
 }
 
 // measures reports whether a scheme measures whole programs of a kind and length. hyperfine
@@ -188,7 +197,7 @@ func (p Plan) trials(d time.Duration) int {
 const besidesNs = 300e3
 
 // programNs is the approximate time of the measurements around the runs of a whole program.
-const programNs = 600e6
+const programNs = 250e6
 
 // costNs estimates how long a cell takes in wall time: all trials, one more to warm up, and the
 // time in which competitors have the CPU. Traced work adds the traces of the CPU around each trial.
