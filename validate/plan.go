@@ -41,7 +41,7 @@ func milliseconds(ms ...float64) []time.Duration {
 var (
 	DefaultPlan = Plan{
 		Regimes: usualRegimes, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works, Kinds: Kinds,
-		RunTime: 300 * time.Millisecond, MinTrials: 6, MaxTrials: 256, LongestCell: 30 * time.Second, LongestOther: 6 * time.Second,
+		RunTime: 240 * time.Millisecond, MinTrials: 6, MaxTrials: 256, LongestCell: 30 * time.Second, LongestOther: 6 * time.Second,
 	}
 	QuickPlan = Plan{
 		Regimes: []Regime{{1, NoNeighbours}, {4, Loops}, {4, Bursty}}, Durations: milliseconds(0.1, 1, 10, 100), Works: Works, Kinds: Kinds,

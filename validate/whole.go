@@ -61,7 +61,7 @@ type programs struct {
 // needs.
 // On a KVM guest whose host has other guests, a static program that multiplies took 0.40 ms more than its multiplications if
 // these took 1 ms, 0.50 ms if they took 5 ms, and 0.69 ms if they took 20 ms.
-const startRuns, restRuns, coldNs = 20, 10, 20e6
+const startRuns, restRuns, coldNs = 20, 8, 20e6
 
 // newPrograms finds out which programs run on the machine and how long they take to start. No competitor may run yet.
 func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *programs, release func(), err error) {
@@ -262,6 +262,7 @@ func (p *programs) rest(ctx context.Context, t task, s shape, rounds int, compet
 func (p *programs) byProgram(ctx context.Context, c program.Command, t task) (Answer, error) {
 	plan := program.DefaultPlan
 	plan.MinRuns, plan.MaxRuns, plan.Seed = t.Trials, t.Trials, p.seed
+	plan.ExactRuns = t.Trials < mostRunsOfPrograms // else as many more at another niceness
 	plan.MaxTime = time.Duration(2*t.costNs) + time.Minute
 	results, err := program.Measure(ctx, []program.Command{c}, plan, p.setting, nil)
 	if err != nil {
