@@ -39,8 +39,8 @@ func (p *priority) ask(c Command) error {
 	return nil
 }
 
-// AtNiceness calls a function while the calling thread has the given niceness. The caller has to be locked to its thread. After an
-// error, such as a lack of rights, the function was not called.
+// AtNiceness calls a function while the calling thread has the given niceness. The caller has to be locked to its
+// thread. Without the right to that niceness the function is not called, and the error says so.
 func AtNiceness(nice int, do func()) error {
 	var p priority
 	if err := p.ask(Command{Nice: nice}); err != nil {

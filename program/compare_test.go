@@ -99,3 +99,31 @@ func TestRatioOfColdStarts(t *testing.T) {
 		t.Errorf("ratio of a program to itself: %+v", c.Ratio)
 	}
 }
+
+// Two programs of 10 ms that something on their core slows by 30 and by 10 %, or one of them by 9 %. Where the other runs
+// are enough, the slowed ones are in no pair; where they are too few, the ratio holds what sharing may have cost.
+func TestRatioOnSharedCores(t *testing.T) {
+	of := func(path string, slows float64, shared int) *Result {
+		s := series{probed: true, command: Command{Command: process.Command{Path: path}}}
+		return s.concluded(60, func(i int) Run {
+			if i%60 >= shared {
+				run := keptFor(10+0.001*float64(i%7), 0)
+				run.slowedBefore, run.slowedAfter = 0.01, 0.01
+				return run
+			}
+			run := keptFor(10*(1+slows), 0)
+			run.slowedBefore, run.slowedAfter = 0.6, 0.6
+			return run
+		})
+	}
+	for name, c := range map[string]struct {
+		a, b   float64
+		shared int
+		most   float64 // half-width
+	}{"most are enough": {0.3, 0.1, 36, 0.01}, "few are left": {0.09, 0, 58, 0.5}} {
+		got := Compare(of("a", c.a, c.shared), of("b", c.b, c.shared), 0.01, 1)
+		if !got.Ratio.Covers(1) || got.Ratio.RelativeHalfWidth() > c.most || got.Outcome == stats.Faster || got.Outcome == stats.Slower {
+			t.Errorf("%s: %v, %+v", name, got.Outcome, got.Ratio)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"chronoscope/env"
-	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -81,6 +80,7 @@ func (r *Result) betterThan(other *Result) bool {
 // noises are what interrupts and preemptions take of the usual runs, and of those at favouredNice.
 type noises struct{ usual, favoured env.Disturbance }
 
+// noises returns what the looks tell, of which w are the usual ones.
 func (s *series) noises(w *env.NoiseChecks) (n noises) {
 	var ranNs []float64
 	for i := range s.runs {
@@ -112,11 +112,11 @@ func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chos
 		return nil, false
 	}
 	runs := slices.Clone(s.runs)
-	noted := noise.usual
+	counted := noise.usual
 	if from == favouredOnly {
-		noted = noise.favoured
+		counted = noise.favoured
 	}
-	mostColdNs, bytes := mostColdOf(runs), float64(cmp.Or(s.largest, machine.RefilledBytes))
+	mostColdNs, bytes := mostColdOf(runs), displacedBytes(s.largest)
 	for i := range runs {
 		if r := &runs[i]; r.favoured {
 			r.takeOffDisturbance(noise.favoured, bytes, mostColdNs)
@@ -126,7 +126,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chos
 		runs[i].allowForColdStart(s.coldBytes())
 	}
 	r = &Result{
-		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: noted.Noise, rounds: s.rounds,
+		Command: s.command, Runs: runs, Failure: s.failure, Judgement: stats.NewJudgement(), Noise: counted.Noise, rounds: s.rounds,
 		Summary: Summary{Estimate: unknown(), Wall: unknown(), CPU: unknown(), MaxRSSBytes: Positive(s.peak)},
 	}
 	c := conclusion{Result: r, series: s, plan: plan, setting: setting, favoured: from == favouredOnly}

@@ -47,8 +47,8 @@ func (m *measurement) favour(ctx context.Context) error {
 	return nil
 }
 
-// fewLooksNs is a total length of looks at favouredNice. After shorter ones interrupts may also have taken what the usual
-// looks saw.
+// fewLooksNs is a total length of looks at favouredNice, ten usual ones. After shorter looks, interrupts may also have taken
+// as much as the usual looks saw.
 const fewLooksNs = 250e6
 
 // watchFavoured makes a look at the caller's CPU at favouredNice. An interrupt after which another thread gets the CPU is
@@ -162,9 +162,9 @@ func figures(runs []*Run, of func(*Run) float64) (all []float64) {
 	return all
 }
 
-// fewestFavoured is the least number of favoured runs on which an estimate may rest; for a program of several threads it is
-// fewestCalm. mostColdShare is the largest share of its CPU time that a program refills caches for, beyond which the favoured runs did
-// something else: node took 12 % beside three loops.
+// fewestFavoured is the least number of favoured runs on which an estimate may rest; for a program of several threads it
+// is fewestCalm. mostColdShare is the largest share of its CPU time for which a program refills caches (node took 12 %
+// beside three loops). If the usual runs use more, the favoured ones did something else.
 const fewestFavoured, mostColdShare = 10, 0.2
 
 // favouredTell reports whether the time alone may rest on the favoured runs: there are enough of them, they were kept from

@@ -17,7 +17,7 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	run, err := m.once(ctx, c, true)
 	if run.WallNs > 0 {
 		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also if ctx ended the program
-		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), float64(run.LargestRSSBytes), math.Inf(1))
+		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), displacedBytes(run.LargestRSSBytes), math.Inf(1))
 		run.Rejected, run.Why = false, nil
 	}
 	return run, err

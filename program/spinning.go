@@ -45,11 +45,12 @@ func (r *Run) displaced() float64 { return float64(r.traced.displaced) }
 
 // spinPerDisplacementNs bounds the time for which a thread would have spun alone, on average, had others not taken its
 // CPU, which the thread for which it spun could then get. Spinning takes CPU time. So if spins were cut short, runs in
-// which others took the CPU more often use less of it, among the usual runs and those at favouredNice. To that is added
-// what could hide that: these runs refill caches more often. The sum is doubled, since not each such loss of the CPU need
-// end a spin. The bound is a time slice unless others hardly took the CPU in some of the runs.
+// which others took the CPU more often use less of it, among the usual runs and those at favouredNice. What could hide
+// this is added: the former runs refill caches more often. The sum is doubled, since not each such loss of the CPU need
+// end a spin. The bound is a time slice unless others hardly took the CPU in some of the runs, and if the former runs use
+// more CPU time than refills explain.
 func (c *conclusion) spinPerDisplacementNs() float64 {
-	recorded := 2*len(slices.DeleteFunc(slices.Clone(c.used), func(r *Run) bool { return !r.traced.heldUpKnown })) > len(c.used)
+	recorded := c.most(func(r *Run) bool { return r.traced.heldUpKnown })
 	var times, ran, preemptions, cold []float64
 	for i := range c.Runs {
 		r := &c.Runs[i]
@@ -59,16 +60,17 @@ func (c *conclusion) spinPerDisplacementNs() float64 {
 		times, ran = append(times, r.displaced()), append(ran, r.traced.ranNs-r.traced.recordedNs)
 		preemptions, cold = append(preemptions, float64(r.traced.preemptions)), append(cold, r.coldStartNs)
 	}
-	apart := spread(times)
-	if !(stats.Quantile(slices.Sorted(slices.Values(times)), 0.1) <= hardlySpun*c.typical((*Run).displaced) && apart >= 1) {
+	differ := spread(times)
+	if !(stats.Quantile(slices.Sorted(slices.Values(times)), 0.1) <= hardlySpun*c.typical((*Run).displaced) && differ >= 1) {
 		return leastSliceNs
 	}
+	each := math.Max(c.Noise.MostColdNs(displacedBytes(c.series.largest)), coldPerByteNs*math.Min(displacedBytes(c.series.largest), mostColdBytes))
+	hidden := each*math.Max(1, spread(preemptions)/differ) + spread(cold)/differ
 	line, err := stats.TheilSen(times, ran)
-	if err != nil || math.IsNaN(line.Slope.Lo) {
+	if err != nil || !(line.Slope.Lo <= hidden) {
 		return leastSliceNs
 	}
-	refills := c.Noise.MostColdNs(float64(c.series.largest)) * math.Max(1, spread(preemptions)/apart)
-	return math.Min(leastSliceNs, 2*math.Max(0, refills+(spread(cold)+c.coldNs())/apart-line.Slope.Lo))
+	return math.Min(leastSliceNs, 2*(hidden-line.Slope.Lo))
 }
 
 // spinsCutNs bounds the time for which the program would have spun alone in all, had others not taken CPUs from its

@@ -70,3 +70,30 @@ func TestSpinsThatOthersEnd(t *testing.T) {
 		}
 	}
 }
+
+// Refilling caches takes CPU time, too. Of a large program that may hide spins. A small one that uses more CPU time than
+// that explains where others take its CPU does something else there.
+func TestRefillsHideSpins(t *testing.T) {
+	for name, c := range map[string]struct {
+		largest, moreMs float64 // CPU time for each loss of the CPU
+		tells           bool
+	}{"a large program": {8 << 20, 0, false}, "a small program": {64 << 10, 0, true}, "it does more": {64 << 10, 1, false}} {
+		k := conclusion{Result: &Result{}, series: &series{largest: int64(c.largest)}}
+		for i := range 40 {
+			r := Run{noted: true, favoured: i%2 == 0, Rejected: i%2 == 0}
+			if !r.favoured {
+				r.traced.displaced, r.traced.preemptions = 4+i%4, 4+i%4
+			}
+			r.traced.ranNs = 50*ms + c.moreMs*ms*r.displaced() + 0.01*ms*float64(i%5)
+			k.Runs = append(k.Runs, r)
+		}
+		for i := range k.Runs {
+			if !k.Runs[i].favoured {
+				k.used = append(k.used, &k.Runs[i])
+			}
+		}
+		if got := k.spinPerDisplacementNs(); got < leastSliceNs != c.tells {
+			t.Errorf("%s: up to %g ns", name, got)
+		}
+	}
+}

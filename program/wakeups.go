@@ -206,7 +206,7 @@ func (l *line) blockedWithin(from, to float64) bool {
 }
 
 // findForeign finds the threads of other programs that woke threads of the program, directly or through others. Threads
-// that woke it only before its exec, such as the one that started it, do not work for it.
+// that woke it only before its exec, as its starter did, do not work for it.
 func (w *wakeups) findForeign(all []waking) {
 	for _, k := range slices.Backward(all) {
 		by := k.waker.Thread

@@ -125,9 +125,9 @@ type task struct {
 	costNs  float64 // estimated wall time
 }
 
-// runsOfPrograms is the least number of runs of a whole program, that for a 95 % interval of a median. mostRunsOfPrograms
-// is the largest number for short ones: as many as an estimate needs that rests on runs at another niceness. One warm-up
-// run comes before them.
+// A whole program makes at least runsOfPrograms runs, the fewest for a 95 % interval of a median. Short ones make up to
+// mostRunsOfPrograms, the fewest for an estimate that rests on as many runs at another niceness. One warm-up run comes
+// before them.
 const runsOfPrograms, mostRunsOfPrograms = 6, 20
 
 // lengthsOfPrograms are the durations for which whole programs are measured. The start of a shorter
@@ -174,7 +174,8 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 	return tasks, left
 }
 
-// runs returns the number of runs of a whole program, where a stream would have so many trials. hyperfine gives no interval.
+// runs returns the number of runs of a whole program of a length for which a stream has the given number of trials.
+// hyperfine gives no interval, and needs no more than the fewest.
 func (s Scheme) runs(trials int) int {
 	if s.Name == Hyperfine {
 		return runsOfPrograms

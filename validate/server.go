@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// serve starts the process that computes for programs of kind [Server], unless it runs. It ends if a client ends early, as
-// a run does that takes too long. The server runs on the CPU of the programs, and ends with this process. It is of machine
+// serve starts the server that computes for programs of kind [Server], unless it runs: it ends if a client is killed, as
+// is a run that takes too long. The server runs on the CPU of the programs, and ends with this process. It is of machine
 // code, since a server in Go would compute for longer than its rounds take: the runtime's threads wake up meanwhile, on
 // the same CPU.
 func (p *programs) serve(ctx context.Context) error {
@@ -22,7 +22,7 @@ func (p *programs) serve(ctx context.Context) error {
 	p.endServer()
 	path := filepath.Join(p.folder, "server")
 	if err := os.WriteFile(path, programFile(p.code.machine, servingCode(p.code, p.server)), 0o700); err != nil {
-		return err
+		return fmt.Errorf("validate: the server that computes for programs: %w", err)
 	}
 	var err error
 	if p.serving, err = startChild(p.cpu, exec.CommandContext(ctx, path)); err != nil {

@@ -56,11 +56,10 @@ type programs struct {
 }
 
 // startRuns is the number of runs that time a program that does nothing. restRuns is the number of runs,
-// before and after each cell, that time a program without its computing. Before each of these the CPU computes for as long
-// as the program would, but for no more than coldNs: after that long the caches have lost the kernel's data that a start
-// needs.
-// On a KVM guest whose host has other guests, a static program that multiplies took 0.40 ms more than its multiplications if
-// these took 1 ms, 0.50 ms if they took 5 ms, and 0.69 ms if they took 20 ms.
+// before and after each cell, that time a program without its computing. Before each of these the CPU computes for as
+// long as the program would, but for no more than coldNs: after that long the caches have lost the kernel's data that a
+// start needs. On a KVM guest whose host has other guests, a static program that multiplies took 0.40 ms more than its
+// multiplications if these took 1 ms, 0.50 ms if they took 5 ms, and 0.69 ms if they took 20 ms.
 const startRuns, restRuns, coldNs = 20, 8, 20e6
 
 // newPrograms finds out which programs run on the machine and how long they take to start. No competitor may run yet.
@@ -109,9 +108,9 @@ func (p *programs) findStart(ctx context.Context) error {
 	return nil
 }
 
-// alone measures how long a program takes by the clock, from exec to exit, while no competitor runs: the median, and from
-// the least run to the upper end of the median's interval, since other programs can only make runs longer. Before each run
-// the CPU computes the given number of rounds.
+// alone measures how long a program takes by the clock, from exec to exit, while no competitor runs. The value is the
+// median. The interval goes from the least run to the upper end of the median's interval, since other programs can only
+// make runs longer. Before each run the CPU computes the given number of rounds.
 func (p *programs) alone(ctx context.Context, c program.Command, runs, rounds int) (stats.Estimate, error) {
 	c.Untraced, c.Events = true, true // a tracer would stop it, which does not happen in the runs that count
 	var times []float64
@@ -262,7 +261,7 @@ func (p *programs) rest(ctx context.Context, t task, s shape, rounds int, compet
 func (p *programs) byProgram(ctx context.Context, c program.Command, t task) (Answer, error) {
 	plan := program.DefaultPlan
 	plan.MinRuns, plan.MaxRuns, plan.Seed = t.Trials, t.Trials, p.seed
-	plan.ExactRuns = t.Trials < mostRunsOfPrograms // else as many more at another niceness
+	plan.ExactRuns = t.Trials < mostRunsOfPrograms // fewer could not carry an estimate at another niceness, either
 	plan.MaxTime = time.Duration(2*t.costNs) + time.Minute
 	results, err := program.Measure(ctx, []program.Command{c}, plan, p.setting, nil)
 	if err != nil {
