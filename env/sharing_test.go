@@ -4,88 +4,141 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"chronoscope/clock/clocktest"
+	"chronoscope/stats"
 )
 
-// What is not seen between two probes is simulated: sharing begins and ends at random, and the cores that were
-// not shared at either end of a sample were shared for this share of the time between.
-func TestUnseenSharing(t *testing.T) {
-	for _, c := range []struct{ idle, busy float64 }{{10, 10}, {3, 1}, {1, 3}, {0.3, 0.2}, {0.02, 0.03}} { // in samples
-		rng := rand.New(rand.NewPCG(11, 12))
-		s := Sharing{Of: 100_000}
-		shared, until := false, 0.0
-		next := func() {
-			shared = !shared
-			until += rng.ExpFloat64() * map[bool]float64{true: c.busy, false: c.idle}[shared]
-		}
-		var unseen, apart float64
-		for i := range s.Of {
-			at, end := float64(i), float64(i+1)
-			for until <= at {
-				next()
-			}
-			before, sharedFor := shared, 0.0
-			for until <= end {
-				if shared {
-					sharedFor += until - at
-				}
-				at = until
-				next()
-			}
-			if shared {
-				sharedFor += end - at
-			}
-			switch {
-			case before || shared:
-				s.Samples++
-				if before != shared {
-					s.Within++
-				}
-			default:
-				unseen, apart = unseen+sharedFor, apart+1
-			}
-		}
-		if got, want := s.Unseen(), unseen/apart; got < 0.95*want-0.01 || got > 1.4*want+0.01 { // where it comes and goes often, more is said
-			t.Errorf("%+v: %.4f, simulated %.4f (%+v)", c, got, want, s)
-		}
+// slowdowns are the shares by which something on the core may slow work, given that by which it slows independent
+// instructions: always the same, as those, or the opposite.
+var slowdowns = map[string]func(slowed float64) float64{
+	"not slowed":             while(0),
+	"by 30 %":                while(0.3),
+	"by 150 %":               while(1.5),
+	"as additions are":       func(slowed float64) float64 { return slowed },
+	"half as much":           func(slowed float64) float64 { return slowed / 2 },
+	"less where others more": func(slowed float64) float64 { return while(0.6)(slowed) * math.Exp(-slowed) },
+}
+
+// while returns a slowdown that is always the same while the core is shared.
+func while(cost float64) func(float64) float64 {
+	return func(slowed float64) float64 { return cost * math.Ceil(math.Min(1, slowed)) }
+}
+
+// What is left of work on a shared core after the cost was taken off holds the time alone. When the core was shared is
+// recorded, and what that costs is simulated.
+func TestCostHoldsTheTimeAlone(t *testing.T) {
+	cores, err := clocktest.SharedCores()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := (Sharing{Of: 10}).Unseen() + (Sharing{Of: 10, Samples: 10}).Unseen(); got != 0 {
-		t.Errorf("without changes %v", got)
+	for name, by := range slowdowns {
+		held, known := 0, 0
+		var widths []float64 // of many samples
+		for _, core := range cores {
+			for _, ns := range []float64{0.3e6, 1e6, 3e6, 10e6, 30e6} {
+				for _, n := range []int{20, 60, 300} {
+					for seed := range 10 {
+						samples := samplesOf(core.Work(rand.New(rand.NewPCG(uint64(seed), 3)), n, ns, 2e6, by))
+						cost := costOf(samples)
+						if !cost.Known() {
+							continue
+						}
+						known++
+						lo, hi := without(samples, cost)
+						if lo <= ns && ns <= hi {
+							held++
+						}
+						if n == 300 {
+							widths = append(widths, (hi-lo)/2/ns)
+						}
+					}
+				}
+			}
+		}
+		t.Logf("%s: held in %d of %d, half-width %.3f", name, held, known, stats.Median(widths))
+		if known < 50 || float64(held) < 0.95*float64(known) {
+			t.Errorf("%s: held in %d of %d", name, held, known)
+		}
+		if width := stats.Median(widths); name == "not slowed" && !(width < 0.01) {
+			t.Errorf("%s: half-width %.3f", name, width)
+		}
 	}
 }
 
-// Work takes 30 % longer while something shares the core, which is simulated as above. Samples of which both ends are shared
-// were not shared all the time, and others were for a part: the medians say rather more. Where sharing comes and goes within
-// samples, nothing tells.
-func TestCostsOfSharing(t *testing.T) {
-	const slower = 0.3
-	for _, c := range []struct {
-		idle, busy float64 // in samples
-		told       bool
-	}{{10, 10, true}, {3, 1, true}, {1, 3, true}, {1, 1, true}, {0.1, 0.1, false}, {0.02, 0.03, false}} {
-		rng := rand.New(rand.NewPCG(13, 14))
-		shared, until := false, 0.0
+func samplesOf(work []clocktest.SharedWork) (samples []Probed) {
+	for _, w := range work {
+		samples = append(samples, Probed(w))
+	}
+	return samples
+}
+
+// without bounds the median time of samples if sharing is taken off.
+func without(samples []Probed, cost Cost) (lo, hi float64) {
+	var low, high []float64
+	for _, p := range samples {
+		least, most := cost.Parts(p)
+		low, high = append(low, p.Ns/(1+cost.Hi*most)), append(high, p.Ns/(1+cost.Lo*least))
+	}
+	return stats.MedianInterval(low, "ns").Lo, stats.MedianInterval(high, "ns").Hi
+}
+
+// Samples tell nothing where all are shared, where hardly one is, where they are few, or where sharing comes and goes within
+// each.
+func TestCostUnknown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	slowed := func(yes bool) float64 {
+		if yes {
+			return 0.5
+		}
+		return 0
+	}
+	for name, c := range map[string]struct {
+		n     int
+		ends  func(i int) (before, after float64)
+		known bool
+	}{
+		"half of them shared": {100, func(int) (float64, float64) { s := slowed(rng.IntN(2) == 0); return s, s }, true},
+		"all shared":          {100, func(int) (float64, float64) { return 0.5, 0.5 }, false},
+		"one shared":          {100, func(i int) (float64, float64) { return slowed(i == 50), slowed(i == 50) }, false},
+		"few":                 {11, func(i int) (float64, float64) { return slowed(i%2 == 0), slowed(i%2 == 0) }, false},
+		"not probed":          {100, func(int) (float64, float64) { return math.NaN(), math.NaN() }, false},
+		"within each":         {100, func(int) (float64, float64) { return slowed(rng.IntN(2) == 0), slowed(rng.IntN(2) == 0) }, false},
+	} {
 		var samples []Probed
-		for i := range 20_000 {
-			at, end, sharedFor := float64(i), float64(i+1), 0.0
-			probe := map[bool]float64{true: 0.5}
-			p := Probed{SlowedBefore: probe[shared]}
-			for at < end {
-				if until <= at {
-					until = at + rng.ExpFloat64()*map[bool]float64{false: c.idle, true: c.busy}[shared]
-				}
-				next := min(end, until)
-				if shared {
-					sharedFor += next - at
-				}
-				if at = next; at == until {
-					shared = !shared
-				}
-			}
-			p.SlowedAfter, p.Ns = probe[shared], 1+slower*sharedFor
-			samples = append(samples, p)
+		for i := range c.n {
+			before, after := c.ends(i)
+			samples = append(samples, Probed{Ns: 1e6, SlowedBefore: before, SlowedAfter: after})
 		}
-		if got := SharingOf(samples, 4, 0.01).Costs; c.told && !(got > 0.85*slower && got < 1.5*slower) || !c.told && !math.IsNaN(got) {
-			t.Errorf("%+v: costs %v, simulated %v", c, got, slower)
+		s := SharingOf(samples, 0.01)
+		if s.Cost.Known() != c.known || s.Told() || c.known && !(s.Cost.Lo == 0 && s.Cost.Hi < 1e-9) {
+			t.Errorf("%s: %+v", name, s)
 		}
+		if suspect := s.Suspicion("samples") != ""; suspect != (name == "all shared" || name == "few" || name == "within each") {
+			t.Errorf("%s: suspect: %v", name, suspect)
+		}
+	}
+}
+
+// Sharing that lasts for long costs what it adds, and no more than independent instructions lose unless it is seen.
+func TestCostOfLongSharing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	var samples []Probed
+	for i := range 200 {
+		p := Probed{Ns: 1e6 * (1 + 0.01*rng.NormFloat64())}
+		if i/20%2 == 1 {
+			p.Ns, p.SlowedBefore, p.SlowedAfter = 1.4*p.Ns, 0.5, 0.5
+		}
+		samples = append(samples, p)
+	}
+	s := SharingOf(samples, 0.01)
+	if c := s.Cost; !s.Told() || !(c.Lo > 0.38 && c.Lo < 0.4 && c.Hi > 0.4 && c.Hi < 0.42) || c.Unseen() > 0.01 || s.Samples != 100 {
+		t.Errorf("%+v", s)
+	}
+	if c := s.Cost.AtMost(0.3); c.Hi != c.Lo || c.Value != c.Lo {
+		t.Errorf("seen to be more: %+v", c)
+	}
+	if c := s.Cost.AtMost(0.4); c.Hi != 0.4 {
+		t.Errorf("not seen to be more: %+v", c)
 	}
 }

@@ -11,18 +11,9 @@ import (
 // fewestApart is the smallest number of repetitions on unshared cores that tells what the others lost.
 const fewestApart = 4
 
-// slowed returns by what share independent instructions typically took longer around the runs of a repetition;
-// NaN if unknown.
-func (r Repetition) slowed() float64 {
-	var all []float64
-	for _, o := range []Observation{r.Least, r.Few, r.Many} {
-		for _, slowed := range []float64{o.SlowedBefore, o.SlowedAfter} {
-			if o.N > 0 && !math.IsNaN(slowed) {
-				all = append(all, slowed)
-			}
-		}
-	}
-	return stats.Median(all)
+// probed returns the time of a repetition with what the probes around its longest run said.
+func (r Repetition) probed(ns float64) env.Probed {
+	return env.Probed{Ns: ns, SlowedBefore: r.Many.SlowedBefore, SlowedAfter: r.Many.SlowedAfter}
 }
 
 // sharingOf returns what the used repetitions show of cores that something else used too. If it slows the
@@ -31,10 +22,11 @@ func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	middles := timesOf(k, k.basis(), disturbanceOf(k, k.basis(), setting)).middles(k.basis())
 	var probed []env.Probed
 	for i, rep := range k.used {
-		slowed := rep.slowed()
-		probed = append(probed, env.Probed{Ns: middles[i], SlowedBefore: slowed, SlowedAfter: slowed})
+		probed = append(probed, rep.probed(middles[i]))
 	}
-	return env.SharingOf(probed, fewestApart, plan.Precision)
+	s := env.SharingOf(probed, plan.Precision)
+	s.Cost = s.Cost.AtMost(s.Slowed)
+	return s
 }
 
 // othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark:
@@ -66,8 +58,8 @@ func neighboursOf(k kind, middles []float64) stats.Exposure {
 // sharedRepetitions returns the repetitions around which something else ran on the cores.
 func sharedRepetitions(k kind) (all []Rejection) {
 	for i, rep := range k.used {
-		if slowed := rep.slowed(); slowed > env.SharedFrom {
-			all = append(all, Rejection{Repetition: k.at[i], Why: fmt.Sprintf("its core was shared: independent instructions took %s longer around its runs", stats.Share(slowed))})
+		if p := rep.probed(0); p.Shared() {
+			all = append(all, Rejection{Repetition: k.at[i], Why: fmt.Sprintf("its core was shared: independent instructions took %s longer around its runs", stats.Share(math.Max(p.SlowedBefore, p.SlowedAfter)))})
 		}
 	}
 	return all

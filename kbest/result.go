@@ -129,7 +129,7 @@ func (c *conclusion) screen() {
 			c.surveys = append(c.surveys, x)
 		}
 	}
-	if c.sharing = c.sharingOf(c.full); c.sharing.Told() {
+	if c.sharing = c.sharingOf(c.full); c.leavesOutShared() {
 		c.rejectShared()
 	}
 	for _, x := range c.Samples {
@@ -251,6 +251,7 @@ func (c *conclusion) widen(runNs float64) {
 	if fixed := c.fixedNs(); fixed > 0 {
 		e.Lo -= fixed / float64(c.Calls)
 	}
+	e.Lo /= 1 + c.sharedShare()
 	if loop, ok := c.m.loops[c.series]; ok {
 		e.Value -= loop.Value
 		e.Lo -= loop.Hi

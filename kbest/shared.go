@@ -1,7 +1,6 @@
 package kbest
 
 import (
-	"math"
 	"slices"
 
 	"chronoscope/env"
@@ -36,14 +35,30 @@ func (c *conclusion) sharingOf(samples []*Sample) env.Sharing {
 	for _, x := range samples {
 		probed = append(probed, c.probed(x))
 	}
-	fewest := max(fewestApart, 2*c.m.plan.K)
-	s := env.SharingOf(probed, fewest, unexplainedShare)
+	s := env.SharingOf(probed, unexplainedShare)
 	if s.Told() {
-		if near := env.SharingOf(besideEachOther(probed), fewest, unexplainedShare); !math.IsNaN(near.Costs) && !near.Told() {
-			s.Costs = near.Costs
+		if near := env.SharingOf(besideEachOther(probed), unexplainedShare); near.Cost.Known() && !near.Told() {
+			s.Cost = near.Cost
 		}
 	}
+	s.Cost = s.Cost.AtMost(s.Slowed)
 	return s
+}
+
+// leavesOutShared reports whether samples on a shared core are left out: if these took longer, and the others are enough.
+func (c *conclusion) leavesOutShared() bool {
+	return c.sharing.Told() && len(c.full)-c.sharing.Samples >= max(fewestApart, 2*c.m.plan.K)
+}
+
+// sharedShare returns the share by which sharing may have slowed the samples that count.
+func (c *conclusion) sharedShare() float64 {
+	switch {
+	case !c.sharing.Cost.Known():
+		return 0
+	case c.Rejected[Shared] > 0:
+		return c.sharing.Cost.Unseen()
+	}
+	return c.sharing.Cost.Hi
 }
 
 // besideEachOther returns the samples of those blocks in which some samples shared the core and others did not,

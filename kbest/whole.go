@@ -158,7 +158,7 @@ func (v inference) of(samples []*Sample) inference {
 func (v inference) lessSharing(s env.Sharing, least stats.Estimate) inference {
 	if s.Told() {
 		for i, run := range v.runNs {
-			v.runNs[i] = math.Max(math.Min(run, float64(v.n)*least.Value), run/(1+s.Costs))
+			v.runNs[i] = math.Max(math.Min(run, float64(v.n)*least.Value), run/(1+s.Cost.Hi))
 		}
 	}
 	return v

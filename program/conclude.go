@@ -152,7 +152,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chos
 		c.RunqueueWaitNs = stats.FloatOf(c.typical(func(r *Run) float64 { return r.RunqueueWaitNs }))
 		c.BlockedNs = stats.FloatOf(c.typical(func(r *Run) float64 { return r.BlockedNs }))
 		c.counted = c.used
-		c.keepApart()
+		c.allowForSharing()
 		c.allowForDeadlines()
 		c.allowForLateness()
 		c.allowForClocks()
@@ -212,8 +212,8 @@ type conclusion struct {
 	outsideNs float64
 	// neighbours is what programs on other CPUs may have added to the runs.
 	neighbours stats.Exposure
-	// counted are the runs that count, and leftShared runs that do not because they shared a core. sharing
-	// compares these with the others. sharedNs is what sharing a core may have cost a typical run that counts.
+	// counted are the runs that count, and leftShared runs that do not because they shared a core. sharing tells
+	// what that costs. sharedNs is what sharing a core may have cost a typical run that counts.
 	counted    []*Run
 	leftShared int
 	sharing    env.Sharing
@@ -264,9 +264,14 @@ func (c *conclusion) runs(which []int) (runs []*Run) {
 // keep leaves out the runs that are not calm.
 func (c *conclusion) keep(calm, others []int) {
 	c.disturbedMoreNs = c.moreCPU(calm, others)
+	c.keepOnly(calm)
+}
+
+// keepOnly leaves out all runs but those with the given indices.
+func (c *conclusion) keepOnly(which []int) {
 	used, low, high := c.used, c.low, c.high
 	c.used, c.low, c.high = nil, nil, nil
-	for _, i := range calm {
+	for _, i := range which {
 		c.used, c.low, c.high = append(c.used, used[i]), append(c.low, low[i]), append(c.high, high[i])
 	}
 }

@@ -78,71 +78,119 @@ func slowedWhere(slowed map[int]float64, events []process.Event) float64 {
 	return worst
 }
 
-// fewestApart is the least number of runs on unshared cores that show what the others lost.
-const fewestApart = 4
-
 // sharedCore reports whether something else used the core just before or just after the run.
 func (r *Run) sharedCore() bool {
 	return env.Probed{SlowedBefore: r.slowedBefore, SlowedAfter: r.slowedAfter}.Shared()
 }
 
-// unseenAtMost is the factor by which the remaining runs may have shared a core unseen for longer than expected, since
-// other programs do not come and go at random.
-const unseenAtMost = 2
+// probed returns the run's time with what the probes around it said.
+func (r *Run) probed() env.Probed {
+	return env.Probed{Ns: r.TimeNs(), SlowedBefore: r.slowedBefore, SlowedAfter: r.slowedAfter}
+}
 
-// keepApart leaves out the runs during which something else used the core, if the others are enough for an interval and
-// clearly took less time. On a machine of its own a program shares its core with nothing. If these runs count, the lower
-// end allows for what sharing may have cost them.
-func (c *conclusion) keepApart() {
+// allowForSharing finds out what something else on the core cost the runs, since on a machine of its own a program shares
+// its core with nothing. If the runs tell that cost, it is taken off, and those that shared a core are left out if the
+// others are enough and known better. If they don't, the lower end allows for it.
+func (c *conclusion) allowForSharing() {
 	var probed []env.Probed
-	var apart, shared []float64
-	times := c.each((*Run).TimeNs)
+	var apart []int
 	for i, r := range c.used {
-		p := env.Probed{Ns: times[i], SlowedBefore: r.slowedBefore, SlowedAfter: r.slowedAfter}
+		p := r.probed()
 		probed = append(probed, p)
-		if p.Shared() {
-			shared = append(shared, p.Ns)
-		} else {
-			apart = append(apart, p.Ns)
+		if !p.Shared() {
+			apart = append(apart, i)
 		}
 	}
-	c.sharing = env.SharingOf(probed, fewestApart, c.plan.Precision)
-	costs := math.Min(c.sharing.Costs, env.SharedTimes-1)
-	if len(shared) == 0 || costs <= math.Min(c.plan.Precision, DefaultPlan.Precision) {
-		return
+	c.sharing = env.SharingOf(probed, c.plan.Precision)
+	switch {
+	case c.sharing.Samples == 0:
+	case !c.sharing.Cost.Known():
+		c.sharedNs = c.lowerForSharing(probed)
+	case c.sharing.Told() && len(apart) >= fewestChosen && c.sharing.Cost.Unseen() <= c.knownWithin(probed):
+		c.takeOffSharing(probed)
+		c.leaveOutShared(apart)
+	default:
+		c.sharedNs = c.takeOffSharing(probed)
 	}
-	unseen := unseenAtMost * c.sharing.Unseen()
-	var allowed []float64
+}
+
+// costFor returns the cost of sharing for a run: as much as independent instructions suffer at most, unless the runs show
+// that it is more.
+func (c *conclusion) costFor(r *Run) env.Cost { return c.sharing.Cost.AtMost(c.assumedCost(r)) }
+
+// assumedCost returns the share by which a run may have taken longer while its core was shared, if nothing tells: as much
+// as independent instructions.
+func (c *conclusion) assumedCost(r *Run) float64 { return c.sharing.Slowed * r.ranShare() }
+
+// knownWithin returns the typical difference, as a share, between the most and the least that sharing can have cost a run.
+func (c *conclusion) knownWithin(probed []env.Probed) float64 {
+	var widths []float64
 	for i, r := range c.used {
-		cost, part := costs, unseen
-		if math.IsNaN(costs) { // as much as independent instructions
-			cost = c.sharing.Slowed * r.ranShare()
-		}
-		if probed[i].Shared() {
-			part = 1
-		}
-		more := math.Min(1, part) * cost
-		allowed = append(allowed, more/(1+more)*c.low[i])
-		r.allowFor(allowed[i])
+		cost := c.costFor(r)
+		least, most := cost.Parts(probed[i])
+		widths = append(widths, cost.Hi*most-cost.Lo*least)
 	}
-	c.sharedNs = stats.Median(allowed)
-	if !(c.sharing.Told() && c.sharing.Costs <= env.SharedTimes-1 && len(apart) >= fewestChosen && median(apart).Hi < median(shared).Lo) {
-		return
+	return stats.Median(widths)
+}
+
+// takeOffSharing takes off what sharing cost the runs, and widens their intervals by its error. It returns the most that
+// it may have cost a typical run.
+func (c *conclusion) takeOffSharing(probed []env.Probed) (mostNs float64) {
+	var all []float64
+	for i, r := range c.used {
+		cost := c.costFor(r)
+		least, most := cost.Parts(probed[i])
+		without := func(ns, cost, part float64) float64 { return ns / (1 + cost*part) }
+		low, high, part := c.low[i], c.high[i], (least+most)/2
+		c.low[i], c.high[i] = without(low, cost.Value, part), without(high, cost.Value, part)
+		r.surelyNs -= low - c.low[i]
+		r.allowFor(c.low[i] - without(low, cost.Hi, most))
+		r.slackUpNs += without(high, cost.Lo, least) - c.high[i]
+		all = append(all, low-without(low, cost.Hi, most))
 	}
-	used, low, high := c.used, c.low, c.high
-	c.used, c.low, c.high = nil, nil, nil
-	for i, p := range probed {
-		if used[i].leftOut = p.Shared(); !used[i].leftOut {
-			c.used, c.low, c.high = append(c.used, used[i]), append(c.low, low[i]), append(c.high, high[i])
+	return stats.Median(all)
+}
+
+// lowerForSharing allows for the assumed cost of sharing. It returns what that is of a typical run. Runs that were shared at
+// an end may have been shared all the time; on average the others can't have been shared for longer than all.
+func (c *conclusion) lowerForSharing(probed []env.Probed) (ns float64) {
+	var shared, apart float64
+	for _, p := range probed {
+		if p.Shared() {
+			shared++
+		} else {
+			apart++
 		}
 	}
-	c.leftShared, c.sharedNs = len(shared), 0
+	var all []float64
+	for i, r := range c.used {
+		part := 1.0
+		if !probed[i].Shared() {
+			part = math.Min(1, shared/apart)
+		}
+		more := part * c.assumedCost(r)
+		all = append(all, more/(1+more)*c.low[i])
+		r.allowFor(all[i])
+	}
+	return stats.Median(all)
+}
+
+// leaveOutShared leaves out the runs that shared a core; apart are the indices of the others.
+func (c *conclusion) leaveOutShared(apart []int) {
+	for _, r := range c.used {
+		r.leftOut = true
+	}
+	c.leftShared = len(c.used) - len(apart)
+	c.keepOnly(apart)
+	for _, r := range c.used {
+		r.leftOut = false
+	}
 }
 
 // saySharing tells in the explanation if runs on shared cores were left out.
 func (c *conclusion) saySharing() {
 	if c.leftShared > 0 {
-		c.Explanation += fmt.Sprintf("; %s that shared a core, such as with a busy hyperthread, took %s longer and do not count", stats.Count(c.leftShared, "run"), stats.Share(c.sharing.Costs))
+		c.Explanation += fmt.Sprintf("; %s that shared a core, such as with a busy hyperthread, took %s longer and do not count", stats.Count(c.leftShared, "run"), stats.Share(c.sharing.Cost.Value))
 	}
 }
 

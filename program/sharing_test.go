@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/clock/clocktest"
 	"chronoscope/process"
 	"chronoscope/stats"
 )
@@ -27,7 +28,7 @@ func TestSharedCores(t *testing.T) {
 		"not slowed":           {0.6, 0, false, false, false, stats.Trusted},
 		"all runs shared":      {1, 0.4, false, false, false, stats.Suspect},
 		"slow runs of its own": {0.5, 0, true, false, false, stats.Suspect},
-		"for a part of a run":  {0.6, 0.4, false, true, true, stats.Trusted},
+		"for a part of a run":  {0.6, 0.4, false, true, false, stats.Suspect},
 	} {
 		rng := rand.New(rand.NewPCG(7, 8))
 		const alone, runs = 27 * ms, 200
@@ -39,17 +40,16 @@ func TestSharedCores(t *testing.T) {
 				works *= 1.4
 			}
 			shared := rng.Float64() < c.shared
+			part := 0.0
 			if shared {
-				works *= 1 + c.slows
+				part = 1
 				left++
 			}
-			run := keptFor(works/ms, 0)
-			if shared {
-				run.slowedBefore, run.slowedAfter = 0.5, 0.5
-			}
 			if c.within && shared && i%2 == 0 {
-				run.slowedAfter = 0
+				part = 0.5
 			}
+			run := keptFor(works*(1+c.slows*part)/ms, 0)
+			run.slowedBefore, run.slowedAfter = 0.5*math.Ceil(part), 0.5*math.Floor(part)
 			return run
 		})
 		if kept := strings.Contains(r.Explanation, "shared a core"); kept != c.kept {
@@ -64,8 +64,8 @@ func TestSharedCores(t *testing.T) {
 		if c.kept && r.Percentiles.Wall.Known()[0].N != runs {
 			t.Errorf("%s: percentiles of the clock leave runs out: %+v", name, r.Percentiles.Wall.Known()[0])
 		}
-		if c.kept && (r.Estimate.Lo < 0.98*alone) != c.within { // what may be unseen is allowed for
-			t.Errorf("%s: from %v of it on", name, r.Estimate.Lo/alone)
+		if !c.modes && (r.Estimate.Lo > alone || c.shared < 1 && r.Estimate.Hi < alone) {
+			t.Errorf("%s: %+v", name, r.Estimate)
 		}
 		if r.Verdict != c.verdict {
 			t.Errorf("%s: %s, %q, %+v", name, r.Verdict, r.Reasons, r.Estimate)
@@ -154,5 +154,63 @@ func TestProbesWhereItMayRun(t *testing.T) {
 	}
 	if got := newSharingProbe(nil).now(nil); got != nil {
 		t.Errorf("without a probe %v", got)
+	}
+}
+
+// Something else on the core slows a program as it was recorded. The more runs, the better it is known, and no result is
+// wrongly trusted. With the cost taken from medians, and with sharing that lasts for a time of one kind, 19 of 20 results of
+// programs of 30 ms that sharing slows by 10 % were.
+func TestRecordedSharing(t *testing.T) {
+	cores, err := clocktest.SharedCores()
+	if err != nil {
+		t.Fatal(err)
+	}
+	while := func(cost float64) func(float64) float64 {
+		return func(slowed float64) float64 { return cost * math.Ceil(math.Min(1, slowed)) }
+	}
+	for name, c := range map[string]struct {
+		by      func(slowed float64) float64
+		trusted int // of 100 results of 300 runs, at least
+	}{
+		"not slowed":             {while(0), 60},
+		"by 10 %":                {while(0.1), 20},
+		"by 30 %":                {while(0.3), 0},
+		"by 80 %":                {while(0.8), 0},
+		"as additions are":       {func(slowed float64) float64 { return slowed }, 0},
+		"less where others more": {func(slowed float64) float64 { return while(0.6)(slowed) * math.Exp(-slowed) }, 0},
+	} {
+		results, held, trusted, wrong := 0, 0, 0, 0
+		for _, workMs := range []float64{1, 3, 10, 30} {
+			for _, n := range []int{10, 20, 60, 300} {
+				for seed := range 10 {
+					work := cores[seed%len(cores)].Work(rand.New(rand.NewPCG(uint64(seed), 9)), n, workMs*ms, ms, c.by)
+					s := series{probed: true}
+					r := s.concluded(n, func(i int) Run {
+						run := keptFor(work[i].Ns/ms, 0)
+						run.slowedBefore, run.slowedAfter = work[i].SlowedBefore, work[i].SlowedAfter
+						return run
+					})
+					results++
+					holds := r.Estimate.Lo <= workMs*ms && workMs*ms <= r.Estimate.Hi
+					if holds {
+						held++
+					}
+					if r.Verdict == stats.Trusted {
+						if n == 300 {
+							trusted++
+						}
+						if !holds {
+							wrong++
+						}
+					}
+				}
+			}
+		}
+		t.Logf("%s: held %d of %d, trusted %d of 40 with many runs, wrong %d", name, held, results, trusted, wrong)
+		// 80 % is more than independent instructions lose, and nothing but the verdict tells where that is all that is known.
+		few := name != "by 80 %" && float64(held) < 0.95*float64(results)
+		if few || wrong > results/100 || trusted < c.trusted*40/100 {
+			t.Errorf("%s: held %d of %d, trusted %d of 40 with many runs, wrong %d", name, held, results, trusted, wrong)
+		}
 	}
 }

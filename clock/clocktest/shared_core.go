@@ -1,0 +1,88 @@
+package clocktest
+
+import (
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// The recordings of shared cores are of an EPYC (family 25, model 1, KVM), of which other guests of the host used the
+// second hyperthread for three quarters of the time. Each lasts ten seconds. A digit each 50 µs says by how many tenths
+// independent instructions took longer then.
+//
+//go:embed recordings/*-shared*.hex.gz
+var sharedRecordings embed.FS
+
+// slotNs is the time between two digits of a recording of a shared core.
+const slotNs = 50e3
+
+// SharedCore is a recording of a core that something else used, too.
+type SharedCore struct {
+	Name string
+	// Slowed is the share by which independent instructions took longer, every 50 µs.
+	Slowed []float64
+}
+
+// SharedCores reads the recordings of shared cores, in the order of their names.
+func SharedCores() (all []SharedCore, err error) {
+	files, err := sharedRecordings.ReadDir("recordings")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		f, err := sharedRecordings.Open("recordings/" + file.Name())
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		text, err := io.ReadAll(z)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		core := SharedCore{Name: strings.TrimSuffix(file.Name(), ".hex.gz")}
+		for _, digit := range text {
+			tenths, err := strconv.ParseUint(string(digit), 16, 8)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", file.Name(), err)
+			}
+			slowed := float64(tenths) / 10
+			if tenths > 0 {
+				slowed += 0.05
+			}
+			core.Slowed = append(core.Slowed, slowed)
+		}
+		all = append(all, core)
+	}
+	return all, nil
+}
+
+// SharedWork is work that ran on a shared core: its time, and by which share independent instructions took longer when it
+// began and when it ended.
+type SharedWork struct{ Ns, SlowedBefore, SlowedAfter float64 }
+
+// Work returns n pieces of work that take about ns each alone, with pauseNs between them. by is the share by which the work
+// takes longer while independent instructions take longer by the share slowed. It begins anywhere in the recording.
+func (c SharedCore) Work(rng *rand.Rand, n int, ns, pauseNs float64, by func(slowed float64) float64) (all []SharedWork) {
+	at := rng.Float64() * slotNs * float64(len(c.Slowed))
+	now := func() float64 { return c.Slowed[int(at/slotNs)%len(c.Slowed)] }
+	for range n {
+		at += pauseNs
+		w := SharedWork{SlowedBefore: now()}
+		for left := ns * (1 + 0.01*rng.NormFloat64()); left > 0; {
+			slower := 1 + by(now())
+			step := min(left*slower, slotNs)
+			left, at, w.Ns = left-step/slower, at+step, w.Ns+step
+		}
+		w.SlowedAfter = now()
+		all = append(all, w)
+	}
+	return all
+}
