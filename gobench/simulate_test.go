@@ -178,6 +178,12 @@ func randomCase(seed uint64) simulatedCase {
 
 // start makes the machine, and watches its noise.
 func (c simulatedCase) start() (*simulated, machine.Noise) {
+	s, noises := c.watched(1)
+	return s, noises[0]
+}
+
+// watched makes the machine, and watches its noise in several looks of the same length.
+func (c simulatedCase) watched(looks int) (*simulated, []machine.Noise) {
 	var gaps []clocktest.Gap
 	watching := true
 	sharing := c.sharing
@@ -188,11 +194,20 @@ func (c simulatedCase) start() (*simulated, machine.Noise) {
 	}
 	s := &simulated{machine: clocktest.NewMachine(c.seed), truthNs: c.truthNs, startNs: 3e6, rng: rand.New(rand.NewPCG(c.seed, 0xb4))}
 	s.scheduler = clocktest.Share(s.machine, sharing)
-	ran := s.scheduler.RanNs()
-	s.machine.Run(c.watchNs)
-	ran = s.scheduler.RanNs() - ran
+	var noises []machine.Noise
+	for range looks {
+		gaps = gaps[:0]
+		ran := s.scheduler.RanNs()
+		s.machine.Run(c.watchNs / float64(looks))
+		noises = append(noises, noiseOf(gaps, s.scheduler.RanNs()-ran))
+	}
 	watching = false
-	n := machine.Noise{WatchedNs: ran, SliceNs: math.NaN(), SwitchNs: math.NaN()}
+	return s, noises
+}
+
+// noiseOf returns the noise that gaps in a time of running show.
+func noiseOf(gaps []clocktest.Gap, ranNs float64) machine.Noise {
+	n := machine.Noise{WatchedNs: ranNs, SliceNs: math.NaN(), SwitchNs: math.NaN()}
 	var switches []float64
 	for _, g := range gaps {
 		switch g.Source {
@@ -200,13 +215,13 @@ func (c simulatedCase) start() (*simulated, machine.Noise) {
 			switches = append(switches, g.Ns-g.WaitNs)
 		case clocktest.StolenGap:
 		default:
-			n.IrregularShare += g.Ns / ran
+			n.IrregularShare += g.Ns / ranNs
 		}
 	}
 	if len(switches) > 0 {
 		n.SwitchNs = stats.Median(switches)
 	}
-	return s, n
+	return n
 }
 
 var background = context.Background()

@@ -13,9 +13,10 @@ import (
 )
 
 // The recordings are of a Xeon (family 6, model 207, KVM, HZ = 250, with host interruptions every
-// 10 ms), of an EPYC (family 25, model 17, KVM), and of another one (turin: family 26, model 2, a guest
+// 10 ms), of an EPYC (family 25, model 17, KVM), and of two other ones: turin (family 26, model 2, a guest
 // without hardware virtualization whose system calls and interrupts take long, HZ = 250, with host
-// interruptions every 1 ms). Each was recorded in several regimes: quiet;
+// interruptions every 1 ms), and milan (family 25, model 1, KVM, HZ = 250, host interruptions every 10 ms,
+// and a core that other guests share for most of the time). Each was recorded in several regimes: quiet;
 // with other programs that happened to run; with three loops on the same CPU; with neighbours that
 // compute for 3 and 0.1 ms and sleep for 20 and 2 ms (exponential); and with builds. Gaps below
 // 200 ns are left out. Another machine is recorded by

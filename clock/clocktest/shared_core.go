@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The recordings of shared cores are of an EPYC (family 25, model 1, KVM), of which other guests of the host used the
-// second hyperthread for three quarters of the time. Each lasts ten seconds. A digit each 50 µs says by how many tenths
+// The recordings of shared cores are of milan ([Recordings]), while other guests of the host used the core's second
+// hyperthread for three quarters of the time. Each lasts ten seconds. A digit each 50 µs says by how many tenths
 // independent instructions took longer then.
 //
 //go:embed recordings/*-shared*.hex.gz
