@@ -62,6 +62,13 @@ func SharingOf(samples []Probed, matters float64) Sharing {
 // Told reports whether the samples show that sharing the core slows the work.
 func (s Sharing) Told() bool { return s.Cost.Known() && s.Cost.Lo > s.matters }
 
+// Assumed returns the share by which a typical sample may have taken longer, if nothing tells what sharing costs: as much
+// as independent instructions. If most samples were not shared at their ends, they were so for less of their time, on
+// average, than the others are samples.
+func (s Sharing) Assumed() float64 {
+	return s.Slowed * math.Min(1, float64(s.Samples)/math.Max(1, float64(s.Of-s.Samples)))
+}
+
 // Suspicion returns the reason why the figure may be slowed by a shared core, or an empty string if there is none. what
 // is the noun for the samples in that text.
 func (s Sharing) Suspicion(what string) string {

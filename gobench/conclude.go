@@ -37,7 +37,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 		k = kindOf(s, setting.CPUs, r.Rejections)
 	}
 	stoodStill, sharing := len(r.Rejections), sharingOf(k, plan, setting)
-	sharedShare := 0.0 // by which sharing may have slowed the repetitions that count
+	sharedShare := sharing.Assumed() // by which sharing may have slowed the repetitions that count
 	if sharing.Cost.Known() {
 		sharedShare = sharing.Cost.Hi
 	}

@@ -52,13 +52,14 @@ func (c *conclusion) leavesOutShared() bool {
 
 // sharedShare returns the share by which sharing may have slowed the samples that count.
 func (c *conclusion) sharedShare() float64 {
-	switch {
-	case !c.sharing.Cost.Known():
-		return 0
+	switch s := c.sharing; {
+	case !s.Cost.Known():
+		return s.Assumed()
 	case c.Rejected[Shared] > 0:
-		return c.sharing.Cost.Unseen()
+		return s.Cost.Unseen()
+	default:
+		return s.Cost.Hi
 	}
-	return c.sharing.Cost.Hi
 }
 
 // besideEachOther returns the samples of those blocks in which some samples shared the core and others did not,

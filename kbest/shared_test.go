@@ -79,3 +79,47 @@ func TestSharedCoreOfAChain(t *testing.T) {
 		}
 	}
 }
+
+// Something else on the core comes and goes as it was recorded, on all scales from 50 µs to seconds. Whether it slows work or
+// not, no figure is wrongly trusted.
+func TestRecordedSharing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	cores, err := clocktest.SharedCores()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const seeds = 12
+	for _, ns := range []float64{1e3, 100e3, 1e6, 5e6} {
+		for _, slows := range []float64{0.15, 0.3, 0.5} {
+			for _, wide := range []bool{false, true} {
+				results := make([]*Result, seeds)
+				parallel(seeds, func(i int) {
+					s := shareCore(uint64(i), clocktest.Sibling{Slows: slows, Recorded: &cores[i%len(cores)]})
+					subject := s.work(ns)
+					if wide {
+						subject = s.wide(ns)
+					}
+					results[i] = measureOne(t, s, subject)
+				})
+				held, trusted, wrong := 0, 0, 0
+				for _, r := range results {
+					if r.Estimate.Covers(ns) {
+						held++
+					}
+					if r.Verdict == stats.Trusted {
+						trusted++
+						if !r.Estimate.Covers(ns) {
+							wrong++
+						}
+					}
+				}
+				t.Logf("%g ns, slowed by %g: %v: held %d of %d, trusted %d, wrong %d", ns, slows, wide, held, seeds, trusted, wrong)
+				if held < seeds-1 || wrong > 0 || !wide && trusted < seeds/4 {
+					t.Errorf("%g ns, slowed by %g: %v: held %d of %d, trusted %d, wrong %d", ns, slows, wide, held, seeds, trusted, wrong)
+				}
+			}
+		}
+	}
+}

@@ -82,6 +82,9 @@ type Sibling struct {
 	// BusyNs and IdleNs are its mean times of being busy and idle (exponential). If IdleNs is 0,
 	// it is always busy.
 	BusyNs, IdleNs float64
+	// Recorded says when it is busy instead, if it is not nil. The recording is replayed over and over, beginning at a random
+	// moment.
+	Recorded *SharedCore
 }
 
 // Timer is an interrupt at a fixed period, in nanoseconds.
@@ -392,6 +395,10 @@ func (s *Scheduler) addSpeeds() {
 
 func (s *Scheduler) addSibling() {
 	given := s.given.Sibling
+	if given.Recorded != nil {
+		s.addRecordedSibling(given.Recorded)
+		return
+	}
 	s.siblingBusy = true
 	if given.IdleNs <= 0 {
 		return
@@ -404,6 +411,21 @@ func (s *Scheduler) addSibling() {
 				return s.after(1e9 / given.BusyNs)
 			}
 			return s.after(1e9 / given.IdleNs)
+		},
+	})
+}
+
+func (s *Scheduler) addRecordedSibling(c *SharedCore) {
+	slot := s.machine.rng.IntN(len(c.Slowed))
+	busy := func() bool { return c.Slowed[slot%len(c.Slowed)] > 0 }
+	began := s.machine.now - float64(slot)*slotNs
+	s.siblingBusy = busy()
+	s.add(event{
+		happen: func() { s.siblingBusy = busy() },
+		again: func() float64 {
+			for slot++; busy() == s.siblingBusy; slot++ {
+			}
+			return began + float64(slot)*slotNs
 		},
 	})
 }
