@@ -44,12 +44,9 @@ type Judged struct {
 	Placement, Own float64
 }
 
-// mostFalse is the largest expected share of false discoveries among the comparisons that are called slower or
-// faster.
-const mostFalse = 1 - stats.Confidence
-
 // Judge judges the comparisons of a suite together: against the limits of the gate, and for any difference. The
-// more comparisons there are, the smaller their P values have to be.
+// more comparisons there are, the smaller their P values have to be. The gate's rate of false alarms is also the largest
+// expected share of false discoveries among those that are called slower or faster.
 func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	gate, pairs := plan.gate(), timesAmong(all)
 	looks := gate.LooksFor(pairs)
@@ -81,7 +78,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	for i := range judged {
 		j := &judged[i]
 		j.P, j.FalseDiscoveries, j.Beyond, j.Side = differs[i], falseDiscoveries[i], beyond[i], sides[i]
-		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > mostFalse {
+		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > gate.FalseAlarms {
 			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, such a difference occurs by chance", len(all))
 		}
 	}
