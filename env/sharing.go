@@ -28,7 +28,7 @@ const (
 	// sharedMost is the largest share of samples on a shared core for which a result is accepted
 	// although it is not known whether sharing slows the work. The result then rests on the lower
 	// samples.
-	sharedMost = 0.25
+	sharedMost = 0.15
 )
 
 // Shared reports whether something else ran on the core just before or just after the sample.
@@ -62,17 +62,21 @@ func SharingOf(samples []Probed, matters float64) Sharing {
 // Told reports whether the samples show that sharing the core slows the work.
 func (s Sharing) Told() bool { return s.Cost.Known() && s.Cost.Lo > s.matters }
 
-// Assumed returns the share by which a typical sample may have taken longer, if nothing tells what sharing costs: as much
-// as independent instructions. If most samples were not shared at their ends, they were so for less of their time, on
-// average, than the others are samples.
-func (s Sharing) Assumed() float64 {
-	return s.Slowed * math.Min(1, float64(s.Samples)/math.Max(1, float64(s.Of-s.Samples)))
+// Most returns the greatest share by which sharing may have slowed a typical sample. Without those on a shared core, it is
+// that of the others. It is taken to be no more than what independent instructions lost, unless the samples show that.
+func (s Sharing) Most(without bool) float64 {
+	cost := s.Cost.AtMost(s.Slowed)
+	if without || 2*s.Samples < s.Of {
+		return cost.Unseen()
+	}
+	return cost.Hi
 }
 
 // Suspicion returns the reason why the figure may be slowed by a shared core, or an empty string if there is none. what
-// is the noun for the samples in that text.
-func (s Sharing) Suspicion(what string) string {
-	if float64(s.Samples) <= sharedMost*float64(s.Of) || s.Cost.Known() && s.Cost.Hi <= math.Max(s.Slowed, s.Cost.Lo) {
+// is the noun for the samples in that text, and assumed the share beyond which sharing is taken to cost nothing unless that
+// is shown.
+func (s Sharing) Suspicion(what string, assumed float64) string {
+	if float64(s.Samples) <= sharedMost*float64(s.Of) || !s.Cost.MayExceed(assumed) {
 		return ""
 	}
 	return fmt.Sprintf("the core was shared: around %d of %d %s independent instructions took %s longer than on a core of their own, and the subject may have been slowed as much: a busy hyperthread, perhaps of another virtual machine; measure again when it is idle", s.Samples, s.Of, what, stats.Share(s.Slowed))

@@ -102,7 +102,7 @@ func TestCostUnknown(t *testing.T) {
 		"all shared":          {100, func(int) (float64, float64) { return 0.5, 0.5 }, false},
 		"one shared":          {100, func(i int) (float64, float64) { return slowed(i == 50), slowed(i == 50) }, false},
 		"few":                 {11, func(i int) (float64, float64) { return slowed(i%2 == 0), slowed(i%2 == 0) }, false},
-		"not probed":          {100, func(int) (float64, float64) { return math.NaN(), math.NaN() }, false},
+		"not probed":          {100, func(int) (float64, float64) { return math.NaN(), math.NaN() }, true}, // as if nothing shared it
 		"within each":         {100, func(int) (float64, float64) { return slowed(rng.IntN(2) == 0), slowed(rng.IntN(2) == 0) }, false},
 	} {
 		var samples []Probed
@@ -114,7 +114,7 @@ func TestCostUnknown(t *testing.T) {
 		if s.Cost.Known() != c.known || s.Told() || c.known && !(s.Cost.Lo == 0 && s.Cost.Hi < 1e-9) {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if suspect := s.Suspicion("samples") != ""; suspect != (name == "all shared" || name == "few" || name == "within each") {
+		if suspect := s.Suspicion("samples", 0.5) != ""; suspect != (name == "all shared" || name == "few" || name == "within each") {
 			t.Errorf("%s: suspect: %v", name, suspect)
 		}
 	}
@@ -135,10 +135,10 @@ func TestCostOfLongSharing(t *testing.T) {
 	if c := s.Cost; !s.Told() || !(c.Lo > 0.38 && c.Lo < 0.4 && c.Hi > 0.4 && c.Hi < 0.42) || c.Unseen() > 0.01 || s.Samples != 100 {
 		t.Errorf("%+v", s)
 	}
-	if c := s.Cost.AtMost(0.3); c.Hi != c.Lo || c.Value != c.Lo {
+	if c := s.Cost.AtMost(0.3); c != s.Cost || c.MayExceed(0.3) {
 		t.Errorf("seen to be more: %+v", c)
 	}
-	if c := s.Cost.AtMost(0.4); c.Hi != 0.4 {
+	if c := s.Cost.AtMost(0.4); c.Hi != 0.4 || !s.Cost.MayExceed(0.4) {
 		t.Errorf("not seen to be more: %+v", c)
 	}
 }

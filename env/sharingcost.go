@@ -17,13 +17,12 @@ import (
 // mean of that and 1. No more is assumed: that sharing lasts for a time of the same kind each time is not true. Of two
 // probes of a core of an EPYC (Zen 3) the correlation was 0.7 after 0.05 ms, 0.4 after 5 ms and 0.2 after 100 ms.
 //
-// The zero value knows nothing.
+// If the samples don't tell it, Lo is 0 and Hi is infinite. The zero value is that of a core that nothing shared.
 type Cost struct {
 	Value, Lo, Hi float64
 
-	known bool
-	// typical is the share of ends that were shared, and so of the time.
-	typical float64
+	// typical is the share of ends that were shared, and so of the time, and typicalMost the upper end of its interval.
+	typical, typicalMost float64
 	// follows is the least by which the time that a sample was shared follows its two ends: from 0, where they tell
 	// nothing of it, to 1.
 	follows float64
@@ -95,9 +94,6 @@ func (s costSums) costs() (lo, hi float64) {
 // costOf returns what samples tell of the cost of sharing.
 func costOf(samples []Probed) Cost {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(p Probed) bool { return math.IsNaN(p.SlowedBefore + p.SlowedAfter + p.Ns) })
-	if len(samples) < fewestForCost {
-		return Cost{}
-	}
 	var times []float64
 	for _, p := range samples {
 		times = append(times, p.Ns)
@@ -113,24 +109,25 @@ func costOf(samples []Probed) Cost {
 		blocks = append(blocks, sum)
 		all.add(sum)
 	}
-	if 2*math.Min(all.shared, all.n-all.shared) < fewestEnds {
-		return Cost{}
-	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	var lows, highs []float64
+	var lows, highs, shares []float64
 	for range costDraws {
 		var drawn costSums
 		for range blocks {
 			drawn.add(blocks[rng.IntN(len(blocks))])
 		}
 		lo, hi := drawn.costs()
-		lows, highs = append(lows, lo), append(highs, hi)
+		lows, highs, shares = append(lows, lo), append(highs, hi), append(shares, drawn.typical())
 	}
 	slices.Sort(lows)
 	slices.Sort(highs)
-	c := Cost{Lo: lows[int(costTail*costDraws)], Hi: highs[int((1-costTail)*costDraws)], known: true, typical: all.typical()}
-	if math.IsInf(c.Hi, 1) {
-		return Cost{}
+	slices.Sort(shares)
+	const least, most = int(costTail * costDraws), int((1 - costTail) * costDraws)
+	unknown := Cost{Hi: math.Inf(1), typical: all.typical(), typicalMost: shares[most]}
+	c := unknown
+	c.Lo, c.Hi = lows[least], highs[most]
+	if all.n < fewestForCost || 2*math.Min(all.shared, all.n-all.shared) < fewestEnds || !c.Known() {
+		return unknown
 	}
 	lo, hi := all.costs()
 	c.Value = math.Max(c.Lo, math.Min(c.Hi, (lo+hi)/2))
@@ -140,14 +137,20 @@ func costOf(samples []Probed) Cost {
 }
 
 // Known reports whether the samples tell what sharing costs.
-func (c Cost) Known() bool { return c.known }
+func (c Cost) Known() bool { return !math.IsInf(c.Hi, 1) }
 
-// AtMost returns the cost if it is no greater than a share, unless the samples show that it is.
+// AtMost returns the cost with the share as its upper bound if it may be greater. A cost that the samples show to be greater
+// stays as it is.
 func (c Cost) AtMost(share float64) Cost {
-	c.Hi = math.Min(c.Hi, math.Max(share, c.Lo))
-	c.Value = math.Min(c.Value, c.Hi)
+	if c.Lo <= share {
+		c.Hi = math.Min(c.Hi, share)
+		c.Value = math.Min(c.Value, c.Hi)
+	}
 	return c
 }
+
+// MayExceed reports whether the cost may be greater than a share, and is not shown to be.
+func (c Cost) MayExceed(share float64) bool { return c.Hi > share && c.Lo <= share }
 
 // Parts returns the least and the greatest share of the sample that was shared, on average over samples with such ends.
 func (c Cost) Parts(p Probed) (least, most float64) {
@@ -155,8 +158,8 @@ func (c Cost) Parts(p Probed) (least, most float64) {
 		return 0, 1
 	}
 	ends := p.sharedEnds()
-	less := c.typical + c.follows*(ends-c.typical)
-	return math.Min(ends, less), math.Max(ends, less)
+	like := func(typical float64) float64 { return typical + c.follows*(ends-typical) }
+	return math.Min(ends, like(c.typical)), math.Max(ends, like(c.typicalMost))
 }
 
 // Unseen returns the greatest share by which sharing slows samples with ends that are not shared, on average.

@@ -37,12 +37,10 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 		k = kindOf(s, setting.CPUs, r.Rejections)
 	}
 	stoodStill, sharing := len(r.Rejections), sharingOf(k, plan, setting)
-	sharedShare := sharing.Assumed() // by which sharing may have slowed the repetitions that count
-	if sharing.Cost.Known() {
-		sharedShare = sharing.Cost.Hi
-	}
-	if shared := sharedRepetitions(k); sharing.Told() && len(k.used)-len(shared) >= fewestApart {
-		r.Rejections, sharedShare = append(r.Rejections, shared...), sharing.Cost.Unseen()
+	shared := sharedRepetitions(k)
+	leftOut := sharing.Told() && len(k.used)-len(shared) >= fewestApart
+	if leftOut {
+		r.Rejections = append(r.Rejections, shared...)
 		k = kindOf(s, setting.CPUs, r.Rejections)
 	}
 	r.Rejected, r.Procs = len(r.Rejections), s.Repetitions[0].Many.Procs
@@ -51,7 +49,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	r.CPU = notNegative(stats.MedianOrRange(each(k.used, func(rep Repetition) float64 { return rep.perIteration(cpuNs) }), "ns"))
 	r.timed = timesOf(k, r.Basis, disturbanceOf(k, r.Basis, setting))
 	r.Estimate, r.Times, r.Corrected = r.timed.estimate, r.timed.middles(r.Basis), correctedOf(k, r.Basis)
-	r.Estimate.Lo /= 1 + sharedShare
+	r.Estimate.Lo /= 1 + sharing.Most(leftOut)
 	r.Estimate.Discarded = len(s.Repetitions) - len(k.used)
 	if k.alone {
 		r.Cycles = cyclesOf(r.Estimate, setting.CoreHz)

@@ -24,9 +24,7 @@ func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	for i, rep := range k.used {
 		probed = append(probed, rep.probed(middles[i]))
 	}
-	s := env.SharingOf(probed, plan.Precision)
-	s.Cost = s.Cost.AtMost(s.Slowed)
-	return s
+	return env.SharingOf(probed, plan.Precision)
 }
 
 // othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark:

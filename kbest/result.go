@@ -251,7 +251,7 @@ func (c *conclusion) widen(runNs float64) {
 	if fixed := c.fixedNs(); fixed > 0 {
 		e.Lo -= fixed / float64(c.Calls)
 	}
-	e.Lo /= 1 + c.sharedShare()
+	e.Lo /= 1 + c.sharing.Most(c.Rejected[Shared] > 0)
 	if loop, ok := c.m.loops[c.series]; ok {
 		e.Value -= loop.Value
 		e.Lo -= loop.Hi

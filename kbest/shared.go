@@ -41,25 +41,12 @@ func (c *conclusion) sharingOf(samples []*Sample) env.Sharing {
 			s.Cost = near.Cost
 		}
 	}
-	s.Cost = s.Cost.AtMost(s.Slowed)
 	return s
 }
 
 // leavesOutShared reports whether samples on a shared core are left out: if these took longer, and the others are enough.
 func (c *conclusion) leavesOutShared() bool {
 	return c.sharing.Told() && len(c.full)-c.sharing.Samples >= max(fewestApart, 2*c.m.plan.K)
-}
-
-// sharedShare returns the share by which sharing may have slowed the samples that count.
-func (c *conclusion) sharedShare() float64 {
-	switch s := c.sharing; {
-	case !s.Cost.Known():
-		return s.Assumed()
-	case c.Rejected[Shared] > 0:
-		return s.Cost.Unseen()
-	default:
-		return s.Cost.Hi
-	}
 }
 
 // besideEachOther returns the samples of those blocks in which some samples shared the core and others did not,
@@ -99,7 +86,7 @@ func (c *conclusion) rejectShared() {
 
 // judgeSharing lowers the verdict if the core was, or may have been, shared.
 func (c *conclusion) judgeSharing() {
-	if why := c.sharing.Suspicion("samples"); why != "" {
+	if why := c.sharing.Suspicion("samples", c.sharing.Slowed); why != "" {
 		c.Lower(stats.Suspect, "%s", why)
 	}
 }

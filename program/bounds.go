@@ -176,7 +176,7 @@ const ownCacheBytes, readPerNs = 2 << 20, 40
 // CPU, and sets the slack to the uncertainty of that time. bytes is the memory that the program used, and mostColdNs the
 // longest time for which it refills caches after a preemption; infinite if the runs don't tell.
 func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float64) {
-	r.LowNs, r.HighNs = r.grossLowNs, r.grossHighNs
+	r.LowNs, r.HighNs, r.unsharedFactor = r.grossLowNs, r.grossHighNs, 1
 	low := progress{ranNs: math.Min(r.LowNs, float64(r.CPUNs())), preemptions: int(r.InvoluntarySwitches)}
 	high := low
 	if r.noted {

@@ -157,7 +157,7 @@ func (c *conclusion) charge() {
 		off := (r.HighNs + r.LowNs) / 2
 		charged := r.traced.high.atNs - r.traced.stolenNs
 		taken := math.Max(0, charged-off) // interrupts and preemptions
-		c.low[i], c.high[i] = low-before-exitTailNs-taken, high-before-taken
+		c.low[i], c.high[i] = r.unsharedFactor*(low-before-exitTailNs-taken), r.unsharedFactor*(high-before-taken)
 	}
 }
 

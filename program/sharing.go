@@ -89,8 +89,8 @@ func (r *Run) probed() env.Probed {
 }
 
 // allowForSharing finds out what something else on the core cost the runs, since on a machine of its own a program shares
-// its core with nothing. If the runs tell that cost, it is taken off, and those that shared a core are left out if the
-// others are enough and known better. If they don't, the lower end allows for it.
+// its core with nothing. What the runs tell of that cost is taken off, and those that shared a core are left out if the
+// others are enough and known better.
 func (c *conclusion) allowForSharing() {
 	var probed []env.Probed
 	var apart []int
@@ -104,23 +104,22 @@ func (c *conclusion) allowForSharing() {
 	c.sharing = env.SharingOf(probed, c.plan.Precision)
 	switch {
 	case c.sharing.Samples == 0:
-	case !c.sharing.Cost.Known():
-		c.sharedNs = c.lowerForSharing(probed)
 	case c.sharing.Told() && len(apart) >= fewestChosen && c.sharing.Cost.Unseen() <= c.knownWithin(probed):
-		c.takeOffSharing(probed)
 		c.leaveOutShared(apart)
+		c.takeOffSharing()
 	default:
-		c.sharedNs = c.takeOffSharing(probed)
+		c.takeOffSharing()
 	}
 }
 
-// costFor returns the cost of sharing for a run: as much as independent instructions suffer at most, unless the runs show
-// that it is more.
-func (c *conclusion) costFor(r *Run) env.Cost { return c.sharing.Cost.AtMost(c.assumedCost(r)) }
+// costFor returns the cost of sharing for a run: no more than what independent instructions lose while it runs, unless the
+// runs show that.
+func (c *conclusion) costFor(r *Run) env.Cost {
+	return c.sharing.Cost.AtMost(c.assumedCost(r.ranShare()))
+}
 
-// assumedCost returns the share by which a run may have taken longer while its core was shared, if nothing tells: as much
-// as independent instructions.
-func (c *conclusion) assumedCost(r *Run) float64 { return c.sharing.Slowed * r.ranShare() }
+// assumedCost returns what independent instructions lost of a run that ran for a share of its time.
+func (c *conclusion) assumedCost(ranShare float64) float64 { return c.sharing.Slowed * ranShare }
 
 // knownWithin returns the typical difference, as a share, between the most and the least that sharing can have cost a run.
 func (c *conclusion) knownWithin(probed []env.Probed) float64 {
@@ -133,46 +132,23 @@ func (c *conclusion) knownWithin(probed []env.Probed) float64 {
 	return stats.Median(widths)
 }
 
-// takeOffSharing takes off what sharing cost the runs, and widens their intervals by its error. It returns the most that
-// it may have cost a typical run.
-func (c *conclusion) takeOffSharing(probed []env.Probed) (mostNs float64) {
+// takeOffSharing takes off what sharing cost the runs, and widens their intervals by its error.
+func (c *conclusion) takeOffSharing() {
 	var all []float64
 	for i, r := range c.used {
 		cost := c.costFor(r)
-		least, most := cost.Parts(probed[i])
-		without := func(ns, cost, part float64) float64 { return ns / (1 + cost*part) }
-		low, high, part := c.low[i], c.high[i], (least+most)/2
-		c.low[i], c.high[i] = without(low, cost.Value, part), without(high, cost.Value, part)
-		r.surelyNs -= low - c.low[i]
-		r.allowFor(c.low[i] - without(low, cost.Hi, most))
-		r.slackUpNs += without(high, cost.Lo, least) - c.high[i]
-		all = append(all, low-without(low, cost.Hi, most))
+		least, most := cost.Parts(r.probed())
+		factor := 1 / (1 + cost.Value*(least+most)/2)
+		low, high := c.low[i], c.high[i]
+		c.low[i], c.high[i] = low*factor, high*factor
+		r.leastNs, r.calmNs, r.surelyNs = r.leastNs*factor, r.calmNs*factor, r.surelyNs*factor
+		r.unsharedFactor = factor
+		down, up := c.low[i]-low/(1+cost.Hi*most), high/(1+cost.Lo*least)-c.high[i]
+		r.allowFor(down)
+		r.slackUpNs, r.slackUpOfLowNs = r.slackUpNs+up, r.slackUpOfLowNs+up
+		all = append(all, low-low/(1+cost.Hi*most))
 	}
-	return stats.Median(all)
-}
-
-// lowerForSharing allows for the assumed cost of sharing. It returns what that is of a typical run. Runs that were shared at
-// an end may have been shared all the time; on average the others can't have been shared for longer than all.
-func (c *conclusion) lowerForSharing(probed []env.Probed) (ns float64) {
-	var shared, apart float64
-	for _, p := range probed {
-		if p.Shared() {
-			shared++
-		} else {
-			apart++
-		}
-	}
-	var all []float64
-	for i, r := range c.used {
-		part := 1.0
-		if !probed[i].Shared() {
-			part = math.Min(1, shared/apart)
-		}
-		more := part * c.assumedCost(r)
-		all = append(all, more/(1+more)*c.low[i])
-		r.allowFor(all[i])
-	}
-	return stats.Median(all)
+	c.sharedNs = stats.Median(all)
 }
 
 // leaveOutShared leaves out the runs that shared a core; apart are the indices of the others.
@@ -200,7 +176,7 @@ func (c *conclusion) judgeSharing() {
 	if c.leftShared > 0 || c.sharing.Slowed*c.typical((*Run).ranShare) <= stats.WideShare {
 		return
 	}
-	if why := c.sharing.Suspicion("runs"); why != "" {
+	if why := c.sharing.Suspicion("runs", c.assumedCost(c.typical((*Run).ranShare))); why != "" {
 		c.Lower(stats.Suspect, "%s", why)
 	}
 }
