@@ -44,8 +44,9 @@ type Sharing struct {
 }
 
 // SharingOf returns what samples tell of sharing. A cost beyond the share matters is worth leaving out samples on a
-// shared core. The ends of each sample have to be its own.
-func SharingOf(samples []Probed, matters float64) Sharing {
+// shared core. The ends of each sample have to be its own. Without pauses (nil) nothing tells whether sharing recurs with a
+// period.
+func SharingOf(samples []Probed, pauses []Pause, matters float64) Sharing {
 	s := Sharing{Of: len(samples), matters: matters}
 	var slowed []float64
 	for _, p := range samples {
@@ -54,7 +55,7 @@ func SharingOf(samples []Probed, matters float64) Sharing {
 		}
 	}
 	if s.Samples = len(slowed); s.Samples > 0 {
-		s.Slowed, s.Cost = stats.Median(slowed), costOf(samples)
+		s.Slowed, s.Cost = stats.Median(slowed), costOf(samples, pauses)
 	}
 	return s
 }

@@ -40,7 +40,7 @@ func TestCostHoldsTheTimeAlone(t *testing.T) {
 				for _, n := range []int{20, 60, 300} {
 					for seed := range 10 {
 						samples := samplesOf(core.Work(rand.New(rand.NewPCG(uint64(seed), 3)), n, ns, 2e6, by))
-						cost := costOf(samples)
+						cost := costOf(samples, nil)
 						if !cost.Known() {
 							continue
 						}
@@ -64,6 +64,75 @@ func TestCostHoldsTheTimeAlone(t *testing.T) {
 			t.Errorf("%s: half-width %.3f", name, width)
 		}
 	}
+}
+
+// Something that shares the core in turns of which each takes 6 to 8 of 10 ms on average, with a jitter of 10 %, shares samples
+// of some turns for as long, whatever their ends: they seemed to show that it costs nothing. Pauses show that the ends do not
+// tell, and confirm that they do where sharing has no period.
+func TestCostOfRecurringSharing(t *testing.T) {
+	cores, err := clocktest.SharedCores()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recurring := func(rng *rand.Rand, duty float64) clocktest.SharedCore {
+		var c clocktest.SharedCore
+		for len(c.Slowed) < 200_000 {
+			for _, state := range []struct{ part, slowed float64 }{{duty, 0.5}, {1 - duty, 0}} {
+				for range int(200 * state.part * (1 + 0.1*rng.NormFloat64())) { // of 50 µs
+					c.Slowed = append(c.Slowed, state.slowed)
+				}
+			}
+		}
+		return c
+	}
+	known, wrong := 0, 0
+	for seed := range 60 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 17))
+		core := recurring(rng, 0.6+0.1*float64(seed%3))
+		ns := 10e6 / []float64{0.5, 1, 1.3, 2}[seed%4] / 1.3
+		samples := samplesOf(core.Work(rng, 200, ns, 2e6, while(0.5)))
+		if c := costOf(samples, nil); c.Known() && c.Hi < 0.4 {
+			known++
+		}
+		if c := costOf(samples, pausesIn(core, rng, 20, ns*1.3)); c.Known() && c.Hi < 0.4 {
+			wrong++
+		}
+	}
+	if known < 20 || wrong > 2 {
+		t.Errorf("without pauses %d of 60 are wrong, with pauses %d", known, wrong)
+	}
+	tell := 0
+	for seed := range 60 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 18))
+		core := cores[seed%len(cores)]
+		samples := samplesOf(core.Work(rng, 300, 10e6, 2e6, while(0.2)))
+		if c := costOf(samples, nil); c.Known() && c.endsTell(pausesIn(core, rng, 30, 12e6)) {
+			tell++
+		}
+	}
+	if tell < 30 {
+		t.Errorf("pauses confirm %d of 60", tell)
+	}
+	t.Logf("without pauses %d of 60 are wrong, with pauses %d; %d of 60 confirmed", known, wrong, tell)
+}
+
+// pausesIn returns pauses at random times of a recording.
+func pausesIn(core clocktest.SharedCore, rng *rand.Rand, n int, ns float64) (all []Pause) {
+	const probes = 10
+	for range n {
+		begin := rng.IntN(len(core.Slowed))
+		at := func(i int) float64 {
+			return core.Slowed[(begin+i*int(ns/50e3)/(probes+1))%len(core.Slowed)]
+		}
+		p := Pause{SlowedBefore: at(0), SlowedAfter: at(probes + 1)}
+		for i := range probes {
+			if at(i+1) > SharedFrom {
+				p.Shared += 1. / probes
+			}
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 func samplesOf(work []clocktest.SharedWork) (samples []Probed) {
@@ -110,7 +179,7 @@ func TestCostUnknown(t *testing.T) {
 			before, after := c.ends(i)
 			samples = append(samples, Probed{Ns: 1e6, SlowedBefore: before, SlowedAfter: after})
 		}
-		s := SharingOf(samples, 0.01)
+		s := SharingOf(samples, nil, 0.01)
 		if s.Cost.Known() != c.known || s.Told() || c.known && !(s.Cost.Lo == 0 && s.Cost.Hi < 1e-9) {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -131,7 +200,7 @@ func TestCostOfLongSharing(t *testing.T) {
 		}
 		samples = append(samples, p)
 	}
-	s := SharingOf(samples, 0.01)
+	s := SharingOf(samples, nil, 0.01)
 	if c := s.Cost; !s.Told() || !(c.Lo > 0.38 && c.Lo < 0.4 && c.Hi > 0.4 && c.Hi < 0.42) || c.Unseen() > 0.01 || s.Samples != 100 {
 		t.Errorf("%+v", s)
 	}

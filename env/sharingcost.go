@@ -91,8 +91,42 @@ func (s costSums) costs() (lo, hi float64) {
 	return of((1 + ends) / 2), of(ends)
 }
 
-// costOf returns what samples tell of the cost of sharing.
-func costOf(samples []Probed) Cost {
+// Pause is a time about as long as a sample in which nothing was measured, and the core was probed all the time.
+type Pause struct {
+	// SlowedBefore and SlowedAfter are results of [Core.Slowed] at its ends.
+	SlowedBefore, SlowedAfter float64
+	// Shared is the share of the time between in which something shared the core.
+	Shared float64
+}
+
+// fewestPauses is the least number of pauses that show whether the ends of samples tell of the time between.
+const fewestPauses = 8
+
+// endsTell reports whether the pauses show that the time for which the core is shared follows the state at its ends by at
+// least half of what is taken for granted. It does not if sharing recurs: a guest that draws 60 pictures a second shares
+// each sample of some of its periods for as long, whatever the ends. The samples would seem to show that this costs nothing.
+func (c Cost) endsTell(pauses []Pause) bool {
+	if len(pauses) < fewestPauses {
+		return false
+	}
+	n := float64(len(pauses))
+	var ends, shared, endsSquared, product float64
+	for _, p := range pauses {
+		e := Probed{SlowedBefore: p.SlowedBefore, SlowedAfter: p.SlowedAfter}.sharedEnds()
+		ends, shared, endsSquared, product = ends+e/n, shared+p.Shared/n, endsSquared+e*e/n, product+e*p.Shared/n
+	}
+	variance := endsSquared - ends*ends
+	slope := (product - ends*shared) / variance
+	residual := 0.0
+	for _, p := range pauses {
+		e := Probed{SlowedBefore: p.SlowedBefore, SlowedAfter: p.SlowedAfter}.sharedEnds()
+		residual += math.Pow(p.Shared-shared-slope*(e-ends), 2) / (n - 2)
+	}
+	return slope-2*math.Sqrt(residual/(n*variance)) > c.follows/2
+}
+
+// costOf returns what samples tell of the cost of sharing. If pauses is nil, none were made, and sharing is taken not to recur.
+func costOf(samples []Probed, pauses []Pause) Cost {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(p Probed) bool { return math.IsNaN(p.SlowedBefore + p.SlowedAfter + p.Ns) })
 	var times []float64
 	for _, p := range samples {
@@ -133,6 +167,9 @@ func costOf(samples []Probed) Cost {
 	c.Value = math.Max(c.Lo, math.Min(c.Hi, (lo+hi)/2))
 	ends := all.correlation()
 	c.follows = 2 * ends / (1 + ends)
+	if pauses != nil && !c.endsTell(pauses) {
+		return unknown
+	}
 	return c
 }
 

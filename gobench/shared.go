@@ -24,7 +24,7 @@ func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	for i, rep := range k.used {
 		probed = append(probed, rep.probed(middles[i]))
 	}
-	return env.SharingOf(probed, plan.Precision)
+	return env.SharingOf(probed, nil, plan.Precision)
 }
 
 // othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark:

@@ -35,9 +35,9 @@ func (c *conclusion) sharingOf(samples []*Sample) env.Sharing {
 	for _, x := range samples {
 		probed = append(probed, c.probed(x))
 	}
-	s := env.SharingOf(probed, unexplainedShare)
+	s := env.SharingOf(probed, nil, unexplainedShare)
 	if s.Told() {
-		if near := env.SharingOf(besideEachOther(probed), unexplainedShare); near.Cost.Known() && !near.Told() {
+		if near := env.SharingOf(besideEachOther(probed), nil, unexplainedShare); near.Cost.Known() && !near.Told() {
 			s.Cost = near.Cost
 		}
 	}

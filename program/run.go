@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"chronoscope/env"
 	"chronoscope/machine"
 	"chronoscope/process"
 )
@@ -38,6 +39,8 @@ type Run struct {
 	// slowedBefore and slowedAfter are the shares by which independent instructions took longer around the
 	// run than on a core that nothing shares; NaN if unknown.
 	slowedBefore, slowedAfter float64
+	// pause is a pause after the run in which the core was probed; nil if there was none.
+	pause *env.Pause
 	// unsharedFactor is by what the run's time is multiplied to take off what sharing a core cost it.
 	unsharedFactor float64
 	// startKeptNs is the time since the end of the run before for which others kept the launcher, the preparation, or the

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -25,6 +26,9 @@ type sharingProbe struct {
 	cpus   []int          // those that programs may use, unless they are bound to others
 	last   map[int]float64
 	at     time.Time
+	// ranNs is the length of the runs that were probed, and pausedNs that of the pauses. seen says that something shared a core.
+	ranNs, pausedNs float64
+	seen            bool
 }
 
 func newSharingProbe(slowed func() float64) *sharingProbe {
@@ -57,6 +61,44 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 	}
 	p.at = time.Now()
 	return p.last
+}
+
+// A pause is probed probesOfPause times between its ends. Once something shared a core, pauses take pausesShare of the runs'
+// time, or more until there are fewestPauses. They are no longer than longestPause.
+const (
+	probesOfPause = 10
+	pausesShare   = 0.1
+	longestPause  = 300 * time.Millisecond
+)
+
+// pauseAfter makes a pause as long as the run on the CPU where it ended, if one is due.
+func (p *sharingProbe) pauseAfter(ctx context.Context, r *Run) *env.Pause {
+	if math.IsNaN(r.slowedBefore + r.slowedAfter) {
+		return nil
+	}
+	length := min(longestPause, time.Duration(r.WallNs))
+	p.ranNs, p.seen = p.ranNs+float64(r.WallNs), p.seen || r.sharedCore()
+	if !p.seen || p.pausedNs+float64(length) > pausesShare*p.ranNs {
+		return nil
+	}
+	p.pausedNs += float64(length)
+	release, err := env.Thread(r.Events[len(r.Events)-1].CPU)
+	if err != nil {
+		return nil
+	}
+	defer release()
+	pause := env.Pause{SlowedBefore: p.slowed()}
+	for range probesOfPause {
+		time.Sleep(length / (probesOfPause + 1))
+		if p.slowed() > env.SharedFrom {
+			pause.Shared += 1. / probesOfPause
+		}
+	}
+	time.Sleep(length / (probesOfPause + 1))
+	if pause.SlowedAfter = p.slowed(); ctx.Err() != nil {
+		return nil
+	}
+	return &pause
 }
 
 // slowedWhere returns the largest share of the CPUs on which a program ran; NaN if one of them was not probed, or if it
@@ -101,7 +143,7 @@ func (c *conclusion) allowForSharing() {
 			apart = append(apart, i)
 		}
 	}
-	c.sharing = env.SharingOf(probed, c.plan.Precision)
+	c.sharing = env.SharingOf(probed, c.pauses(), c.plan.Precision)
 	switch {
 	case c.sharing.Samples == 0:
 	case c.sharing.Told() && len(apart) >= fewestChosen && c.sharing.Cost.Unseen() <= c.knownWithin(probed):
@@ -110,6 +152,19 @@ func (c *conclusion) allowForSharing() {
 	default:
 		c.takeOffSharing()
 	}
+}
+
+// pauses returns the pauses between the command's runs; nil if none were to be made.
+func (c *conclusion) pauses() (all []env.Pause) {
+	if c.setting.Slowed != nil {
+		all = []env.Pause{}
+	}
+	for i := range c.Runs {
+		if pause := c.Runs[i].pause; pause != nil {
+			all = append(all, *pause)
+		}
+	}
+	return all
 }
 
 // costFor returns the cost of sharing for a run: no more than what independent instructions lose while it runs, unless the
