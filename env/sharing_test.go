@@ -39,8 +39,13 @@ func TestCostHoldsTheTimeAlone(t *testing.T) {
 			for _, ns := range []float64{0.3e6, 1e6, 3e6, 10e6, 30e6} {
 				for _, n := range []int{20, 60, 300} {
 					for seed := range 10 {
-						samples := samplesOf(core.Work(rand.New(rand.NewPCG(uint64(seed), 3)), n, ns, 2e6, by))
-						cost := costOf(samples, nil)
+						rng := rand.New(rand.NewPCG(uint64(seed), 3))
+						samples := samplesOf(core.Work(rng, n, ns, 2e6, by))
+						var pauses []Pause
+						if seed%2 == 1 {
+							pauses = pausesIn(core, rng, n/10, samples[0].Ns)
+						}
+						cost := costOf(samples, pauses)
 						if !cost.Known() {
 							continue
 						}
@@ -106,7 +111,7 @@ func TestCostOfRecurringSharing(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 18))
 		core := cores[seed%len(cores)]
 		samples := samplesOf(core.Work(rng, 300, 10e6, 2e6, while(0.2)))
-		if c := costOf(samples, nil); c.Known() && c.endsTell(pausesIn(core, rng, 30, 12e6)) {
+		if c := costOf(samples, pausesIn(core, rng, 30, 12e6)); c.Known() {
 			tell++
 		}
 	}

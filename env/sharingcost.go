@@ -72,9 +72,9 @@ func (s costSums) correlation() float64 {
 	return (s.both/s.n - s.typical()*s.typical()) / s.variance()
 }
 
-// costs returns the least and the greatest cost of sharing that the sums may show; the latter is infinite if they show
-// none.
-func (s costSums) costs() (lo, hi float64) {
+// costs returns the least and the greatest cost of sharing that the sums may show, if the time for which a sample was shared
+// follows its ends by a share of at least followsLo and at most followsHi. The greatest cost is infinite if they show none.
+func (s costSums) costs(followsLo, followsHi float64) (lo, hi float64) {
 	ends := s.correlation()
 	if !(ends >= leastCorrelation) {
 		return 0, math.Inf(1)
@@ -88,7 +88,8 @@ func (s costSums) costs() (lo, hi float64) {
 		}
 		return math.Inf(1)
 	}
-	return of((1 + ends) / 2), of(ends)
+	least := math.Max(ends, followsLo*(1+ends)/2)
+	return of(math.Max(least, followsHi*(1+ends)/2)), of(least)
 }
 
 // Pause is a time about as long as a sample in which nothing was measured, and the core was probed all the time.
@@ -99,30 +100,41 @@ type Pause struct {
 	Shared float64
 }
 
-// fewestPauses is the least number of pauses that show whether the ends of samples tell of the time between.
-const fewestPauses = 8
+const (
+	// fewestPauses is the least number of pauses that show whether the ends of samples tell of the time between.
+	fewestPauses = 8
+	// recursBelow is a part of what is taken for granted of the ends of samples: if pauses do not show at least that, sharing may
+	// recur. A guest that draws 60 pictures a second shares all samples as long as some of its periods for the same time,
+	// whatever their ends. These would seem to show that sharing costs nothing.
+	recursBelow = 0.5
+)
 
-// endsTell reports whether the pauses show that the time for which the core is shared follows the state at its ends by at
-// least half of what is taken for granted. It does not if sharing recurs: a guest that draws 60 pictures a second shares
-// each sample of some of its periods for as long, whatever the ends. The samples would seem to show that this costs nothing.
-func (c Cost) endsTell(pauses []Pause) bool {
+// followed bounds by which share the time for which the core is shared follows the state at the two ends of a pause, with a
+// confidence of 95 %: from 0, where they tell nothing of it, to 1.
+func followed(pauses []Pause) (lo, hi float64) {
 	if len(pauses) < fewestPauses {
-		return false
+		return 0, 1
 	}
 	n := float64(len(pauses))
-	var ends, shared, endsSquared, product float64
+	var ends, shared, squares, products float64 // means
 	for _, p := range pauses {
-		e := Probed{SlowedBefore: p.SlowedBefore, SlowedAfter: p.SlowedAfter}.sharedEnds()
-		ends, shared, endsSquared, product = ends+e/n, shared+p.Shared/n, endsSquared+e*e/n, product+e*p.Shared/n
+		e := p.sharedEnds()
+		ends, shared, squares, products = ends+e/n, shared+p.Shared/n, squares+e*e/n, products+e*p.Shared/n
 	}
-	variance := endsSquared - ends*ends
-	slope := (product - ends*shared) / variance
-	residual := 0.0
+	variance := squares - ends*ends
+	if variance <= 0 {
+		return 0, 1
+	}
+	slope, residual := (products-ends*shared)/variance, 0.0
 	for _, p := range pauses {
-		e := Probed{SlowedBefore: p.SlowedBefore, SlowedAfter: p.SlowedAfter}.sharedEnds()
-		residual += math.Pow(p.Shared-shared-slope*(e-ends), 2) / (n - 2)
+		residual += math.Pow(p.Shared-shared-slope*(p.sharedEnds()-ends), 2) / (n - 2)
 	}
-	return slope-2*math.Sqrt(residual/(n*variance)) > c.follows/2
+	off := 2 * math.Sqrt(residual/(n*variance))
+	return math.Max(0, slope-off), math.Min(1, slope+off)
+}
+
+func (p Pause) sharedEnds() float64 {
+	return Probed{SlowedBefore: p.SlowedBefore, SlowedAfter: p.SlowedAfter}.sharedEnds()
 }
 
 // costOf returns what samples tell of the cost of sharing. If pauses is nil, none were made, and sharing is taken not to recur.
@@ -143,6 +155,7 @@ func costOf(samples []Probed, pauses []Pause) Cost {
 		blocks = append(blocks, sum)
 		all.add(sum)
 	}
+	followsLo, followsHi := followed(pauses)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var lows, highs, shares []float64
 	for range costDraws {
@@ -150,7 +163,7 @@ func costOf(samples []Probed, pauses []Pause) Cost {
 		for range blocks {
 			drawn.add(blocks[rng.IntN(len(blocks))])
 		}
-		lo, hi := drawn.costs()
+		lo, hi := drawn.costs(followsLo, followsHi)
 		lows, highs, shares = append(lows, lo), append(highs, hi), append(shares, drawn.typical())
 	}
 	slices.Sort(lows)
@@ -163,13 +176,14 @@ func costOf(samples []Probed, pauses []Pause) Cost {
 	if all.n < fewestForCost || 2*math.Min(all.shared, all.n-all.shared) < fewestEnds || !c.Known() {
 		return unknown
 	}
-	lo, hi := all.costs()
+	lo, hi := all.costs(followsLo, followsHi)
 	c.Value = math.Max(c.Lo, math.Min(c.Hi, (lo+hi)/2))
 	ends := all.correlation()
 	c.follows = 2 * ends / (1 + ends)
-	if pauses != nil && !c.endsTell(pauses) {
+	if pauses != nil && followsLo < c.follows*recursBelow {
 		return unknown
 	}
+	c.follows = math.Max(c.follows, followsLo)
 	return c
 }
 

@@ -128,7 +128,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if run.ThrottledNs != 0 && !math.IsNaN(run.StealNs) {
 		run.Why = append(run.Why, "a control group that holds this process was throttled")
 	}
-	run.pause = r.sharing.pauseAfter(ctx, &run)
+	run.pause = r.sharing.pauseAfter(ctx, c.Name, &run)
 	return run, err
 }
 

@@ -26,13 +26,13 @@ type sharingProbe struct {
 	cpus   []int          // those that programs may use, unless they are bound to others
 	last   map[int]float64
 	at     time.Time
-	// ranNs is the length of the runs that were probed, and pausedNs that of the pauses. seen says that something shared a core.
-	ranNs, pausedNs float64
-	seen            bool
+	// leftNs is how long the pauses of each command may still be. seen says that something shared a core.
+	leftNs map[string]float64
+	seen   bool
 }
 
 func newSharingProbe(slowed func() float64) *sharingProbe {
-	p := &sharingProbe{slowed: slowed}
+	p := &sharingProbe{slowed: slowed, leftNs: map[string]float64{}}
 	if cpus, err := machine.Affinity(); err == nil {
 		p.cpus = cpus
 	}
@@ -71,17 +71,17 @@ const (
 	longestPause  = 300 * time.Millisecond
 )
 
-// pauseAfter makes a pause as long as the run on the CPU where it ended, if one is due.
-func (p *sharingProbe) pauseAfter(ctx context.Context, r *Run) *env.Pause {
+// pauseAfter makes a pause as long as the run of a command on the CPU where it ended, if one is due.
+func (p *sharingProbe) pauseAfter(ctx context.Context, command string, r *Run) *env.Pause {
 	if math.IsNaN(r.slowedBefore + r.slowedAfter) {
 		return nil
 	}
 	length := min(longestPause, time.Duration(r.WallNs))
-	p.ranNs, p.seen = p.ranNs+float64(r.WallNs), p.seen || r.sharedCore()
-	if !p.seen || p.pausedNs+float64(length) > pausesShare*p.ranNs {
+	p.seen = p.seen || r.sharedCore()
+	if p.leftNs[command] += pausesShare * float64(r.WallNs); !p.seen || p.leftNs[command] < float64(length) {
 		return nil
 	}
-	p.pausedNs += float64(length)
+	p.leftNs[command] -= float64(length)
 	release, err := env.Thread(r.Events[len(r.Events)-1].CPU)
 	if err != nil {
 		return nil
