@@ -44,8 +44,7 @@ type Sharing struct {
 }
 
 // SharingOf returns what samples tell of sharing. A cost beyond the share matters is worth leaving out samples on a
-// shared core. The ends of each sample have to be its own. Without pauses (nil) nothing tells whether sharing recurs with a
-// period.
+// shared core. Without pauses (nil) nothing tells whether sharing recurs with a period.
 func SharingOf(samples []Probed, pauses []Pause, matters float64) Sharing {
 	s := Sharing{Of: len(samples), matters: matters}
 	var slowed []float64
@@ -63,11 +62,12 @@ func SharingOf(samples []Probed, pauses []Pause, matters float64) Sharing {
 // Told reports whether the samples show that sharing the core slows the work.
 func (s Sharing) Told() bool { return s.Cost.Known() && s.Cost.Lo > s.matters }
 
-// Most returns the greatest share by which sharing may have slowed a typical sample. Without those on a shared core, it is
-// that of the others. It is taken to be no more than what independent instructions lost, unless the samples show that.
-func (s Sharing) Most(without bool) float64 {
+// Most returns the greatest share by which sharing may have slowed a typical sample, or a typical one of the others if those
+// on a shared core are left out. It is taken to be no more than what independent instructions lost, unless the samples
+// show that it is.
+func (s Sharing) Most(leftOut bool) float64 {
 	cost := s.Cost.AtMost(s.Slowed)
-	if without || 2*s.Samples < s.Of {
+	if leftOut || 2*s.Samples < s.Of {
 		return cost.Unseen()
 	}
 	return cost.Hi

@@ -12,10 +12,11 @@ import (
 // samples of which some were shared for longer than others: where these took no longer, sharing costs nothing.
 //
 // For how long a sample was shared is not known. What is known is whether the core was shared just before and just after
-// it. If sharing begins and ends at any time, what one end tells of the core falls with the time since then, and falls
-// ever more slowly. Its mean over the sample is then no less than what it tells of the other end, and no more than the
-// mean of that and 1. No more is assumed: that sharing lasts for a time of the same kind each time is not true. Of two
-// probes of a core of an EPYC (Zen 3) the correlation was 0.7 after 0.05 ms, 0.4 after 5 ms and 0.2 after 100 ms.
+// it. The longer the time since one end, the less that end tells of the core, and the more slowly that falls. So its mean
+// over the sample is no less than what it tells of the other end, and no more than the mean of that and 1. How long sharing
+// lasts may differ: of two probes of a core of an EPYC (Zen 3) the correlation was 0.7 after 0.05 ms, 0.4 after 5 ms and 0.2
+// after 100 ms. Three things are assumed: the core is shared between the ends as often as at them, sharing does not recur with
+// a period ([Pause] shows that), and it costs all samples the same share.
 //
 // If the samples don't tell it, Lo is 0 and Hi is infinite. The zero value is that of a core that nothing shared.
 type Cost struct {

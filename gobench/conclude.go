@@ -54,7 +54,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	if k.alone {
 		r.Cycles = cyclesOf(r.Estimate, setting.CoreHz)
 	}
-	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, stoodStill: stoodStill, neighbours: neighboursOf(k, r.Times)}
+	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, leftShared: leftOut, stoodStill: stoodStill, neighbours: neighboursOf(k, r.Times)}
 	c.judge()
 	if math.IsNaN(r.Estimate.Value) {
 		r.Basis = "" // no time is known
@@ -70,6 +70,8 @@ type conclusion struct {
 	plan    Plan
 	setting Setting
 	sharing env.Sharing
+	// leftShared says that repetitions on shared cores were left out.
+	leftShared bool
 	// neighbours is what programs on other CPUs may have added.
 	neighbours stats.Exposure
 	// stoodStill is how many repetitions were left out because a run stood still.

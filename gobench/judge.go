@@ -20,7 +20,7 @@ func (c *conclusion) judge() {
 	if n := len(c.used) + c.Rejected; float64(c.stoodStill) > rejectedShare*float64(n) {
 		c.Lower(stats.Suspect, "%d of %d repetitions were left out, the first because %s: find out what stops its process", c.stoodStill, n, c.Rejections[0].Why)
 	}
-	if why := c.sharing.Suspicion("repetitions", c.sharing.Slowed); why != "" {
+	if why := c.sharing.Suspicion("repetitions", c.sharing.Slowed); why != "" && !c.leftShared {
 		c.Lower(stats.Suspect, "%s", why)
 	}
 	if c.neighbours.Lost.Hi > stats.GuessedAdded {

@@ -8,7 +8,7 @@ import (
 	"chronoscope/stats"
 )
 
-// fewestApart is the smallest number of repetitions on unshared cores that tells what the others lost.
+// fewestApart is the smallest number of repetitions on unshared cores that count without the others.
 const fewestApart = 4
 
 // probed returns the time of a repetition with what the probes around its longest run said.
@@ -16,8 +16,8 @@ func (r Repetition) probed(ns float64) env.Probed {
 	return env.Probed{Ns: ns, SlowedBefore: r.Many.SlowedBefore, SlowedAfter: r.Many.SlowedAfter}
 }
 
-// sharingOf returns what the used repetitions show of cores that something else used too. If it slows the
-// benchmark by less than the requested precision, it does not matter.
+// sharingOf returns what the used repetitions show of cores that something else used too. They all count if it slows the
+// benchmark by less than the requested precision.
 func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	middles := timesOf(k, k.basis(), disturbanceOf(k, k.basis(), setting)).middles(k.basis())
 	var probed []env.Probed

@@ -15,7 +15,7 @@ func slowed(s *Station) float64 {
 	return s.Slowed()
 }
 
-// fewestApart is the smallest number of samples on a core of their own that tells what the others lost.
+// fewestApart is the smallest number of samples on a core of their own that count without the others.
 const fewestApart = 8
 
 // fewestBeside is the least number of samples on a shared core, and of other samples, in a block that shows the
@@ -84,8 +84,11 @@ func (c *conclusion) rejectShared() {
 	}
 }
 
-// judgeSharing lowers the verdict if the core was, or may have been, shared.
+// judgeSharing lowers the verdict if samples on a shared core count, and don't tell what that costs.
 func (c *conclusion) judgeSharing() {
+	if c.Rejected[Shared] > 0 {
+		return
+	}
 	if why := c.sharing.Suspicion("samples", c.sharing.Slowed); why != "" {
 		c.Lower(stats.Suspect, "%s", why)
 	}

@@ -167,8 +167,8 @@ func (c *conclusion) pauses() (all []env.Pause) {
 	return all
 }
 
-// costFor returns the cost of sharing for a run: no more than what independent instructions lose while it runs, unless the
-// runs show that.
+// costFor returns the cost of sharing for a run. It is taken to be no more than what independent instructions lose while the
+// program runs, unless the runs show that it is.
 func (c *conclusion) costFor(r *Run) env.Cost {
 	return c.sharing.Cost.AtMost(c.assumedCost(r.ranShare()))
 }

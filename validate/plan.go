@@ -37,7 +37,8 @@ func milliseconds(ms ...float64) []time.Duration {
 	return all
 }
 
-// DefaultPlan takes less than eight minutes and QuickPlan about one. FullPlan has no limit on its total time.
+// DefaultPlan takes about eight minutes and QuickPlan about one, and more where other guests share the machine. FullPlan has
+// no limit on its total time.
 var (
 	DefaultPlan = Plan{
 		Regimes: usualRegimes, Durations: milliseconds(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000), Works: Works, Kinds: Kinds,

@@ -65,10 +65,11 @@ three loops. The default is: none, loops 4, loops 11 and bursty 4 (--quick:
 without loops 11; --full: all).
 
 After Bryant, O'Hallaron: Computer Systems (2003), Figures 9.8, 9.11, 9.12, 9.14 to
-9.19, 9.21 and 9.22. It takes less than eight minutes (--quick: less than one). What is
-finished is kept for 15 minutes: an interrupted validation goes on where it was when it
-is started again, and says which figures are older. What it finds of this machine is
-kept for other commands; a look at fewer durations does not replace one at more.`,
+9.19, 9.21 and 9.22. It takes about eight minutes (--quick: about one), and more
+where other guests share the machine. What is finished is kept for 15 minutes: an
+interrupted validation goes on where it was when it is started again, and says which
+figures are older. What it finds of this machine is kept for other commands; a look at
+fewer durations does not replace one at more.`,
 		Example: `  chronoscope validate
   chronoscope validate --quick --load 1,11 --scheme source-k3,kbest
   chronoscope validate --plot validation.svg --format json -o validation.json
