@@ -85,7 +85,7 @@ func watched[T any](read func(*Doctor) (T, error), judge func(d *Doctor, before,
 // answered.
 func (d Doctor) Examine() (findings []Finding, caveats []string) {
 	if d.Machine.OS != "linux" {
-		return worstFirst(d.Machine.Findings()), []string{fmt.Sprintf("steal, interrupts, swap, heat, turbo, isolated CPUs, kernel options: they are looked at on Linux only, this is %s", d.Machine.OS)}
+		return WorstFirst(d.Machine.Findings()), []string{fmt.Sprintf("steal, interrupts, swap, heat, turbo, isolated CPUs, kernel options: they are looked at on Linux only, this is %s", d.Machine.OS)}
 	}
 	d.CPUs = d.measuredCPUs()
 	answers := make([]answer, len(questions))
@@ -112,7 +112,7 @@ func (d Doctor) Examine() (findings []Finding, caveats []string) {
 			findings = append(findings, *f)
 		}
 	}
-	return worstFirst(findings), caveats
+	return WorstFirst(findings), caveats
 }
 
 func (d *Doctor) measuredCPUs() []int {

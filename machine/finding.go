@@ -25,8 +25,8 @@ type Finding struct {
 	Fix      string   `json:"fix"`    // what to do about it; empty when ok
 }
 
-// worstFirst sorts findings by severity; findings of the same severity keep their order.
-func worstFirst(all []Finding) []Finding {
+// WorstFirst sorts findings by severity; findings of the same severity keep their order.
+func WorstFirst(all []Finding) []Finding {
 	order := []Severity{Warning, Note, OK}
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return slices.Index(order, a.Severity) - slices.Index(order, b.Severity)

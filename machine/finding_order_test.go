@@ -11,7 +11,7 @@ func TestWorstFirst(t *testing.T) {
 	for i := range 60 {
 		found = append(found, Finding{Topic: fmt.Sprintf("%02d", i), Severity: []Severity{OK, Note, Warning}[i%3]})
 	}
-	for i, f := range worstFirst(found) {
+	for i, f := range WorstFirst(found) {
 		if want := fmt.Sprintf("%02d", i%20*3+2-i/20); f.Topic != want {
 			t.Errorf("finding %d is %s, %s, want %s", i, f.Topic, f.Severity, want)
 		}

@@ -33,6 +33,7 @@ func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
 		Findings: c.header.Machine.Findings(), Advice: ranking.Advice(),
 	}
 	if err == nil {
+		d.Findings = c.withSharedCores(ctx, c.tracedCPUs(), d.Findings)
 		d.Traces, err = c.noise(ctx)
 	}
 	if err == nil {

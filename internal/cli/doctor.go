@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,7 @@ func newDoctor() *command {
 		Use:   "doctor",
 		Short: "Say what about this machine will disturb measurements, and what to do about it",
 		Long: `Looks at what is known to disturb measurements: load, CPU limits, the clock that
-the kernel uses, frequency and heat, busy siblings, interrupts, what the
+the kernel uses, frequency and heat, busy siblings, shared cores, interrupts, what the
 hypervisor takes away, swapping, kernels built for debugging, and more. Each
 finding says what was seen, its effect, and the command that mends it.
 
@@ -57,7 +56,7 @@ func examine(ctx context.Context, c *call) (found, error) {
 		Wait: func(d time.Duration) time.Duration { watched = wait(ctx, d); return watched },
 	}.Examine()
 	c.header.Caveats = append(c.header.Caveats, caveats...)
-	findings = c.withTracepoints(findings)
+	findings = c.withSharedCores(ctx, cpus, c.withTracepoints(findings))
 	return found{document: record.Doctor{
 		Header: c.finish(ctx), CPUList: machine.Text(machine.FormatCPUList(cpus)), WatchedNs: watched.Nanoseconds(), Findings: findings,
 	}}, nil
@@ -77,14 +76,10 @@ func (c *call) withTracepoints(findings []machine.Finding) []machine.Finding {
 		c.caveat("%s: %v", topic, err)
 		return findings
 	}
-	fine := slices.IndexFunc(findings, func(f machine.Finding) bool { return f.Severity == machine.OK })
-	if fine < 0 {
-		fine = len(findings)
-	}
-	return slices.Insert(findings, fine, machine.Finding{
+	return machine.WorstFirst(append(findings, machine.Finding{
 		Topic: topic, Severity: machine.Note, Seen: "the kernel's tracepoints can't be recorded: " + unavailable.Detail,
 		Effect: "why says how long a program waits, but not for whom", Fix: unavailable.Remedy,
-	})
+	}))
 }
 
 // watchFor returns how long the kernel's counters are watched.
