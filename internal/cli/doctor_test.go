@@ -82,7 +82,7 @@ func TestDoctorInEmptyRoot(t *testing.T) {
 		t.Skip("this system's tests make no sandbox")
 	}
 	d := diagnosed(t, "in-empty-root", chronoscope, "doctor", "--quick", "--format", "json")
-	told := []string{"load", "cpus", "hypervisor", "emulation"}
+	told := []string{"load", "cpus", "hypervisor", "emulation", "shared-core"}
 	for _, f := range d.Findings {
 		if !slices.Contains(told, f.Topic) {
 			t.Errorf("%+v was found in files that are not there", f)

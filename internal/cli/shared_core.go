@@ -34,7 +34,7 @@ func (c *call) withSharedCores(ctx context.Context, cpus []int, findings []machi
 	}
 	cores, err := probeCores(ctx, cpus[:min(len(cpus), mostProbedCores)])
 	if err != nil {
-		c.caveat("whether something else uses the cores is not known: %v", err)
+		c.caveat("shared-core: whether something else uses the cores is not known: %v", err)
 	}
 	if len(cores) == 0 {
 		return findings

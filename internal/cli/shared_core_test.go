@@ -15,7 +15,7 @@ func TestSharedCoresFinding(t *testing.T) {
 		says   string
 	}{
 		machine.OK:      {[2]float64{0, 0.01}, "nothing else uses the cores"},
-		machine.Note:    {[2]float64{0.05, 0}, "in 5 % of the looks something else used the core of CPU 0, and independent instructions took 50 % longer"},
+		machine.Note:    {[2]float64{0.05, 0}, "in 5.0 % of the looks something else used the core of CPU 0, and independent instructions took 50 % longer"},
 		machine.Warning: {[2]float64{0, 0.7}, "in 70 % of the looks something else used the core of CPU 1"},
 	} {
 		got := sharedCoresFinding([]probedCore{{0, c.shared[0], 0.5}, {1, c.shared[1], 0.5}})
