@@ -25,9 +25,8 @@ const (
 	// else uses its core, caches or memory. A busy hyperthread sibling makes work take up to
 	// twice as long.
 	SharedTimes = 2.5
-	// sharedMost is the largest share of samples on a shared core for which a result is accepted
-	// although it is not known whether sharing slows the work. The result then rests on the lower
-	// samples.
+	// sharedMost is the largest share of samples on a shared core for which a result is accepted although it may be slowed
+	// by more than the interval holds: one of ten runs may have been shared.
 	sharedMost = 0.15
 )
 

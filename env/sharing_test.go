@@ -12,17 +12,12 @@ import (
 // slowdowns are the shares by which something on the core may slow work, given that by which it slows independent
 // instructions: always the same, as those, or the opposite.
 var slowdowns = map[string]func(slowed float64) float64{
-	"not slowed":             while(0),
-	"by 30 %":                while(0.3),
-	"by 150 %":               while(1.5),
+	"not slowed":             clocktest.SlowedWhileShared(0),
+	"by 30 %":                clocktest.SlowedWhileShared(0.3),
+	"by 150 %":               clocktest.SlowedWhileShared(1.5),
 	"as additions are":       func(slowed float64) float64 { return slowed },
 	"half as much":           func(slowed float64) float64 { return slowed / 2 },
-	"less where others more": func(slowed float64) float64 { return while(0.6)(slowed) * math.Exp(-slowed) },
-}
-
-// while returns a slowdown that is always the same while the core is shared.
-func while(cost float64) func(float64) float64 {
-	return func(slowed float64) float64 { return cost * math.Ceil(math.Min(1, slowed)) }
+	"less where others more": func(slowed float64) float64 { return clocktest.SlowedWhileShared(0.6)(slowed) * math.Exp(-slowed) },
 }
 
 // What is left of work on a shared core after the cost was taken off holds the time alone. When the core was shared is
@@ -95,7 +90,7 @@ func TestCostOfRecurringSharing(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 17))
 		core := recurring(rng, 0.6+0.1*float64(seed%3))
 		ns := 10e6 / []float64{0.5, 1, 1.3, 2}[seed%4] / 1.3
-		samples := samplesOf(core.Work(rng, 200, ns, 2e6, while(0.5)))
+		samples := samplesOf(core.Work(rng, 200, ns, 2e6, clocktest.SlowedWhileShared(0.5)))
 		if c := costOf(samples, nil); c.Known() && c.Hi < 0.4 {
 			known++
 		}
@@ -110,7 +105,7 @@ func TestCostOfRecurringSharing(t *testing.T) {
 	for seed := range 60 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 18))
 		core := cores[seed%len(cores)]
-		samples := samplesOf(core.Work(rng, 300, 10e6, 2e6, while(0.2)))
+		samples := samplesOf(core.Work(rng, 300, 10e6, 2e6, clocktest.SlowedWhileShared(0.2)))
 		if c := costOf(samples, pausesIn(core, rng, 30, 12e6)); c.Known() {
 			tell++
 		}

@@ -8,11 +8,10 @@ import (
 	"chronoscope/stats"
 )
 
-// Cost bounds the share by which work takes longer while its core is shared, with a confidence of 95 %. It is measured in
-// samples of which some were shared for longer than others: where these took no longer, sharing costs nothing.
+// Cost bounds the share by which work takes longer while its core is shared, with a confidence of 95 %. Some samples are
+// shared for longer than others: if these take no longer, sharing costs nothing.
 //
-// For how long a sample was shared is not known. What is known is whether the core was shared just before and just after
-// it. The longer the time since one end, the less that end tells of the core, and the more slowly that falls. So its mean
+// Probes tell whether the core was shared just before and just after a sample, not how long it was shared in between. The longer the time since one end, the less that end tells of the core, and the more slowly that falls. So its mean
 // over the sample is no less than what it tells of the other end, and no more than the mean of that and 1. How long sharing
 // lasts may differ: of two probes of a core of an EPYC (Zen 3) the correlation was 0.7 after 0.05 ms, 0.4 after 5 ms and 0.2
 // after 100 ms. Three things are assumed: the core is shared between the ends as often as at them, sharing does not recur with
@@ -104,9 +103,9 @@ type Pause struct {
 const (
 	// fewestPauses is the least number of pauses that show whether the ends of samples tell of the time between.
 	fewestPauses = 8
-	// recursBelow is a part of what is taken for granted of the ends of samples: if pauses do not show at least that, sharing may
-	// recur. A guest that draws 60 pictures a second shares all samples as long as some of its periods for the same time,
-	// whatever their ends. These would seem to show that sharing costs nothing.
+	// recursBelow is a part of the least by which shared time follows the ends of samples if sharing does not recur. If pauses do
+	// not show at least that part, it may recur. For example, a guest that draws 60 pictures a second shares each sample of
+	// 50 ms for about the same time, whatever its ends are. The samples would then seem to show that sharing costs nothing.
 	recursBelow = 0.5
 )
 

@@ -115,9 +115,9 @@ func TestRecordedSharing(t *testing.T) {
 						}
 					}
 				}
-				t.Logf("%g ns, slowed by %g: %v: held %d of %d, trusted %d, wrong %d", ns, slows, wide, held, seeds, trusted, wrong)
+				t.Logf("%g ns, slowed by %g if wide, wide %v: held %d of %d, trusted %d, wrong %d", ns, slows, wide, held, seeds, trusted, wrong)
 				if held < seeds-1 || wrong > 0 || !wide && trusted < seeds/4 {
-					t.Errorf("%g ns, slowed by %g: %v: held %d of %d, trusted %d, wrong %d", ns, slows, wide, held, seeds, trusted, wrong)
+					t.Errorf("%g ns, slowed by %g if wide, wide %v: held %d of %d, trusted %d, wrong %d", ns, slows, wide, held, seeds, trusted, wrong)
 				}
 			}
 		}

@@ -157,8 +157,9 @@ func (v inference) of(samples []*Sample) inference {
 // only, which the probes at its ends don't see.
 func (v inference) lessSharing(s env.Sharing, least stats.Estimate) inference {
 	if s.Told() {
+		most := s.Cost.AtMost(s.Slowed).Hi
 		for i, run := range v.runNs {
-			v.runNs[i] = math.Max(math.Min(run, float64(v.n)*least.Value), run/(1+s.Cost.Hi))
+			v.runNs[i] = math.Max(math.Min(run, float64(v.n)*least.Value), run/(1+most))
 		}
 	}
 	return v

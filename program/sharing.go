@@ -64,11 +64,10 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 }
 
 // A pause is probed probesOfPause times between its ends. Once something shared a core, pauses take pausesShare of the runs'
-// time, or more until there are fewestPauses. They are no longer than longestPause.
+// time. They are as long as a run: a shorter one would tell less of sharing that comes and goes than happens within a run.
 const (
 	probesOfPause = 10
 	pausesShare   = 0.1
-	longestPause  = 300 * time.Millisecond
 )
 
 // pauseAfter makes a pause as long as the run of a command on the CPU where it ended, if one is due.
@@ -76,27 +75,29 @@ func (p *sharingProbe) pauseAfter(ctx context.Context, command string, r *Run) *
 	if math.IsNaN(r.slowedBefore + r.slowedAfter) {
 		return nil
 	}
-	length := min(longestPause, time.Duration(r.WallNs))
 	p.seen = p.seen || r.sharedCore()
-	if p.leftNs[command] += pausesShare * float64(r.WallNs); !p.seen || p.leftNs[command] < float64(length) {
+	if p.leftNs[command] += pausesShare * float64(r.WallNs); !p.seen || p.leftNs[command] < float64(r.WallNs) {
 		return nil
 	}
-	p.leftNs[command] -= float64(length)
+	p.leftNs[command] -= float64(r.WallNs)
 	release, err := env.Thread(r.Events[len(r.Events)-1].CPU)
 	if err != nil {
 		return nil
 	}
 	defer release()
 	pause := env.Pause{SlowedBefore: p.slowed()}
-	for range probesOfPause {
-		time.Sleep(length / (probesOfPause + 1))
-		if p.slowed() > env.SharedFrom {
+	for i := range probesOfPause + 1 {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Duration(r.WallNs) / (probesOfPause + 1)):
+		}
+		slowed := p.slowed()
+		if i == probesOfPause {
+			pause.SlowedAfter = slowed
+		} else if slowed > env.SharedFrom {
 			pause.Shared += 1. / probesOfPause
 		}
-	}
-	time.Sleep(length / (probesOfPause + 1))
-	if pause.SlowedAfter = p.slowed(); ctx.Err() != nil {
-		return nil
 	}
 	return &pause
 }
@@ -146,7 +147,7 @@ func (c *conclusion) allowForSharing() {
 	c.sharing = env.SharingOf(probed, c.pauses(), c.plan.Precision)
 	switch {
 	case c.sharing.Samples == 0:
-	case c.sharing.Told() && len(apart) >= fewestChosen && c.sharing.Cost.Unseen() <= c.knownWithin(probed):
+	case c.sharing.Told() && len(apart) >= fewestChosen && c.sharing.Cost.Unseen() <= c.knownWithin():
 		c.leaveOutShared(apart)
 		c.takeOffSharing()
 	default:
@@ -177,11 +178,11 @@ func (c *conclusion) costFor(r *Run) env.Cost {
 func (c *conclusion) assumedCost(ranShare float64) float64 { return c.sharing.Slowed * ranShare }
 
 // knownWithin returns the typical difference, as a share, between the most and the least that sharing can have cost a run.
-func (c *conclusion) knownWithin(probed []env.Probed) float64 {
+func (c *conclusion) knownWithin() float64 {
 	var widths []float64
-	for i, r := range c.used {
+	for _, r := range c.used {
 		cost := c.costFor(r)
-		least, most := cost.Parts(probed[i])
+		least, most := cost.Parts(r.probed())
 		widths = append(widths, cost.Hi*most-cost.Lo*least)
 	}
 	return stats.Median(widths)
@@ -209,13 +210,10 @@ func (c *conclusion) takeOffSharing() {
 // leaveOutShared leaves out the runs that shared a core; apart are the indices of the others.
 func (c *conclusion) leaveOutShared(apart []int) {
 	for _, r := range c.used {
-		r.leftOut = true
+		r.leftOut = r.sharedCore()
 	}
 	c.leftShared = len(c.used) - len(apart)
 	c.keepOnly(apart)
-	for _, r := range c.used {
-		r.leftOut = false
-	}
 }
 
 // saySharing tells in the explanation if runs on shared cores were left out.

@@ -194,19 +194,16 @@ func TestRecordedSharing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	while := func(cost float64) func(float64) float64 {
-		return func(slowed float64) float64 { return cost * math.Ceil(math.Min(1, slowed)) }
-	}
 	for name, c := range map[string]struct {
 		by      func(slowed float64) float64
 		trusted int // of 100 results of 300 runs, at least
 	}{
-		"not slowed":             {while(0), 60},
-		"by 10 %":                {while(0.1), 20},
-		"by 30 %":                {while(0.3), 0},
-		"by 80 %":                {while(0.8), 0},
+		"not slowed":             {clocktest.SlowedWhileShared(0), 60},
+		"by 10 %":                {clocktest.SlowedWhileShared(0.1), 20},
+		"by 30 %":                {clocktest.SlowedWhileShared(0.3), 0},
+		"by 80 %":                {clocktest.SlowedWhileShared(0.8), 0},
 		"as additions are":       {func(slowed float64) float64 { return slowed }, 0},
-		"less where others more": {func(slowed float64) float64 { return while(0.6)(slowed) * math.Exp(-slowed) }, 0},
+		"less where others more": {func(slowed float64) float64 { return clocktest.SlowedWhileShared(0.6)(slowed) * math.Exp(-slowed) }, 0},
 	} {
 		results, held, trusted, wrong := 0, 0, 0, 0
 		for _, workMs := range []float64{1, 3, 10, 30} {

@@ -64,6 +64,17 @@ func SharedCores() (all []SharedCore, err error) {
 	return all, nil
 }
 
+// SlowedWhileShared returns the share by which work takes longer that is slowed by cost while its core is shared, however
+// much independent instructions are slowed.
+func SlowedWhileShared(cost float64) func(slowed float64) float64 {
+	return func(slowed float64) float64 {
+		if slowed > 0 {
+			return cost
+		}
+		return 0
+	}
+}
+
 // SharedWork is work that ran on a shared core: its time, and by which share independent instructions took longer when it
 // began and when it ended.
 type SharedWork struct{ Ns, SlowedBefore, SlowedAfter float64 }
