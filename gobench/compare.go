@@ -26,17 +26,23 @@ type Comparison struct {
 	Why string
 
 	pairs  stats.Pairs
+	duets  bool // the pairs are duets
 	placed placement
 	counts *counts // nil unless the metric is a count
 }
 
-// Compare compares B with A by the pairs of repetitions that were made one after the other
-// ([stats.Pairs.Compare]), on a basis that suits both. If a time is known only between bounds, so is the ratio.
+// Compare compares B with A ([stats.Pairs.Compare]): by their duets if there are any, or else by the pairs of repetitions
+// that were made one after the other, on a basis that suits both. If a time is known only between bounds, so is the ratio.
 // [Judge] judges all comparisons of a suite together.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
 	var at []int
-	c.pairs, at = pairsOn(c.Basis, a, b)
+	if c.duets = len(b.Duets) > 0; c.duets {
+		c.Basis = CPUTime
+		c.pairs, at = duetPairs(a, b)
+	} else {
+		c.pairs, at = pairsOn(c.Basis, a, b)
+	}
 	c.placed = placementOf(c.pairs.Logs(), at, max(1, min(len(a.Layouts), len(b.Layouts))))
 	c.decide(tolerance, seed)
 	return c
@@ -92,10 +98,16 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 // Pairs returns the pairs that the ratio rests on.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
 
-// unusable reports whether a result is too bad to compare times. Other metrics don't depend on the
-// clock.
+// unusable reports whether a result is too bad to compare times. Other metrics don't depend on the clock. Duets tell the
+// ratio of two benchmarks whose own times something disturbed, unless one of them failed.
 func (c *Comparison) unusable() bool {
-	return c.Metric == "" && (c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable)
+	switch {
+	case c.Metric != "":
+		return false
+	case c.duets:
+		return c.A.Failed || c.B.Failed
+	}
+	return c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
 }
 
 // pairsOn returns the pairs of repetitions that were made one after the other, and their indices. The bounds

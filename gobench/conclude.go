@@ -19,7 +19,7 @@ const (
 func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	unknown := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "median"}
 	r := &Result{
-		Benchmark: s.Benchmark, Repetitions: s.Repetitions, Judgement: stats.NewJudgement(),
+		Benchmark: s.Benchmark, Repetitions: s.Repetitions, Duets: s.Duets, Judgement: stats.NewJudgement(),
 		Summary: Summary{Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown, Iterations: s.many, Calls: s.calls},
 	}
 	r.Cycles.Unit = "cycles"

@@ -26,6 +26,10 @@
 // Others have delayed it by no more than the CPU time that they used meanwhile ([process.Others]). The rest of the
 // wait is its own: its threads waited for one another, or for an idle CPU to wake up.
 //
+// What slows the whole machine for moments, such as a neighbour on the core's second hyperthread, shows in no counter. Two
+// benchmarks that are compared and compute in one thread also run in duets: at the same time on one CPU, by turns of
+// milliseconds, so that it slows both. Their ratio is that of the CPU times of the duets.
+//
 // [Compile] compiles the tests of packages, [Processes.Discover] finds the benchmarks in them, [Measure]
 // repeats these in turn, [Conclude] makes a [Result] from the measurements of one, and [Compare] compares two
 // that were measured in one group.

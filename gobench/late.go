@@ -27,8 +27,12 @@ const (
 
 // runLate runs a benchmark with more and more iterations than its repetitions have. It stops after a run of a
 // second, or earlier if the plan leaves less time, or if lateRuns runs show that the added iterations are slower or
-// faster than those before. A benchmark that fills or outgrows a cache may show that only then.
+// faster than those before. A benchmark that fills or outgrows a cache may show that only then. Where only pairs
+// matter there are no late runs.
 func (m *measurement) runLate(ctx context.Context, s *Series) error {
+	if m.plan.PairsOnly || len(s.late) > 0 {
+		return nil
+	}
 	typical := func(of func(Observation) float64) float64 {
 		return stats.Median(each(s.Repetitions, func(rep Repetition) float64 { return of(rep.Many) / float64(rep.Many.N) }))
 	}

@@ -20,6 +20,8 @@ type Progress func(share float64, doing string)
 type Series struct {
 	Benchmark   Benchmark
 	Repetitions []Repetition
+	// Duets are the repetitions whose runs were made at the same time as those of the other benchmark of the group.
+	Duets []Repetition
 	// Failure is why there are no more repetitions; nil if there are enough.
 	Failure *FailedError
 
@@ -27,9 +29,11 @@ type Series struct {
 	first           Observation   // the first run of the search for few and many
 	late            []Observation // runs of more iterations than the repetitions have
 	spent           time.Duration // time of the processes by the clock
+	inDuets         time.Duration // the part of it that duets took
 	slowedByTracing bool          // then every other repetition is untraced
 	tooSlow         bool          // no repetition fits into the time: the first run replaces it
 	done            bool
+	known           bool   // its own time is known well enough
 	calls           *Calls // nil if single calls were not asked for
 }
 
@@ -57,18 +61,24 @@ type measurement struct {
 	progress Progress
 	rng      *rand.Rand
 	standing []standing // of each group
+	least    int        // repetitions of a benchmark, and pairs of a group
 }
 
-// standing is what a gate knows of a group.
+// standing is what is known of a group.
 type standing struct {
+	duets     bool // it is measured in duets
+	weighedAt int  // the repetitions that last showed whether it may be
 	// decided says that the sides of the limits are known, quiet that the group seems to be within them, and beyond
 	// that it is beyond one.
 	decided, quiet, beyond bool
-	lookedAt               int // the repetitions at the last look
+	lookedAt               int // the pairs at the last look
 }
 
+// turn is what is measured at once: a benchmark by itself, or both of a group in a duet.
+type turn []*Series
+
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
-	m.plan, m.standing = m.plan.forPairs(pairsAmong(all)).forManyProcesses(), make([]standing, len(all))
+	m.plan, m.standing, m.least = m.plan.forManyProcesses(), make([]standing, len(all)), m.plan.leastOf(pairsAmong(all))
 	for i, group := range all {
 		for _, s := range group {
 			m.tell(0.2*float64(i)/float64(len(all)), "how long is "+s.Benchmark.Name)
@@ -78,11 +88,13 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 		}
 		alike(group)
 	}
-	unfinished := func() [][]*Series { return m.unfinished(all) }
-	return repeat.InTurn(m.rng, unfinished, func(_ int, s *Series) error {
-		m.tell(m.shareDone(all), s.Benchmark.Name)
+	return repeat.InTurn(m.rng, func() [][]turn { return m.unfinished(all) }, func(_ int, t turn) error {
+		m.tell(m.shareDone(all), t[0].Benchmark.Name)
 		m.setting.Checks.Look(ctx, nil)
-		return m.repeat(ctx, s)
+		if len(t) > 1 {
+			return m.runDuet(ctx, t)
+		}
+		return m.repeat(ctx, t[0])
 	})
 }
 
@@ -96,12 +108,13 @@ func pairsAmong(all [][]*Series) (pairs int) {
 	return pairs
 }
 
-// forPairs returns the plan with enough repetitions to tell the two benchmarks of each group apart.
-func (p Plan) forPairs(pairs int) Plan {
-	if pairs > 0 {
-		p.LeastRepetitions = max(p.LeastRepetitions, p.gate().LooksFor(pairs).First)
+// leastOf returns the least number of repetitions, with which the two benchmarks of each group can be told apart, for this
+// number of pairs of benchmarks.
+func (p Plan) leastOf(pairs int) int {
+	if pairs == 0 {
+		return p.LeastRepetitions
 	}
-	return p
+	return max(p.LeastRepetitions, p.gate().LooksFor(pairs).First)
 }
 
 // alikeWithin is the factor by which the iterations chosen for the benchmarks of a group may differ by chance,
@@ -160,32 +173,36 @@ func (m *measurement) shareDone(all [][]*Series) float64 {
 	return 0.2 + 0.8*sum/math.Max(1, n)
 }
 
-// unfinished returns the groups that need more repetitions. A group continues as a whole, so that its
+// unfinished returns the turns of the groups that need more repetitions. A group continues as a whole, so that its
 // repetitions are pairs. It ends if one of its benchmarks fails. Groups that seem to be within their limit wait
 // until no other group needs their time.
-func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
-	var waiting [][]*Series
+func (m *measurement) unfinished(all [][]*Series) (busy [][]turn) {
+	var waiting [][]turn
 	left, beyond, looked := m.leftOver(all), false, false
 	for i, group := range all {
-		before := m.standing[i]
-		failed := slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
-		more := false
+		now := &m.standing[i]
+		m.weigh(group, now)
+		lookedAt, failed, more := now.lookedAt, slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil }), false
 		switch {
 		case failed:
+		case m.plan.PairsOnly:
+			more = !m.limits().Ended(pairsOf(group, now.duets), group[0].spent)
 		case len(group) > 1 && m.plan.Gate != nil:
-			more = !m.settled(group, &m.standing[i], pairsAmong(all), left)
-			beyond, looked = beyond || m.standing[i].beyond, looked || m.standing[i].lookedAt != before.lookedAt
+			more = !m.settled(group, now, pairsAmong(all), left)
+			beyond, looked = beyond || now.beyond, looked || now.lookedAt != lookedAt
+		case now.duets:
+			more = m.wantsOwn(group) || pairsOf(group, true) < m.least && !m.limits().Ended(pairsOf(group, true), group[0].spent)
 		default:
-			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s) })
+			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s, m.limits()) })
 		}
 		for _, s := range group {
 			s.done = !more
 		}
 		switch {
-		case more && m.standing[i].quiet:
-			waiting = append(waiting, group)
+		case more && now.quiet:
+			waiting = append(waiting, m.turns(group, now.duets))
 		case more:
-			busy = append(busy, group)
+			busy = append(busy, m.turns(group, now.duets))
 		}
 	}
 	switch {
@@ -195,6 +212,13 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]*Series) {
 		return busy
 	}
 	return waiting
+}
+
+// limits returns the limits of each benchmark, or pair of benchmarks.
+func (m *measurement) limits() repeat.Limits {
+	limits := m.plan.limits()
+	limits.Least = m.least
+	return limits
 }
 
 // fails reports whether the gate fails with what has been measured.
@@ -237,8 +261,8 @@ func spentOn(group []*Series) (spent time.Duration) {
 // settled reports whether a pair may end: its comparisons show on which side of the limit they lie, or its own
 // time and the time that others left are used up. At each look it also notes whether the pair is quiet.
 func (m *measurement) settled(group []*Series, known *standing, pairs int, left time.Duration) bool {
-	spent, own, n := spentOn(group), m.own(group), len(group[1].Repetitions)
-	limits := m.plan.limits()
+	spent, own, n := spentOn(group), m.own(group), pairsOf(group, known.duets)
+	limits := m.limits()
 	limits.Time = own
 	switch {
 	case n < limits.Least:
@@ -254,7 +278,7 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 		return false
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
-	*known = standing{decided: true, quiet: true, lookedAt: n}
+	*known = standing{duets: known.duets, weighedAt: known.weighedAt, decided: true, quiet: true, lookedAt: n}
 	for _, c := range CompareAll(then, now, m.plan) {
 		switch c.side(m.plan, pairs) {
 		case stats.Beyond:
@@ -266,19 +290,19 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 	return known.decided
 }
 
-// enough reports whether the series may end.
-func (m *measurement) enough(s *Series) bool {
-	return s.tooSlow || m.plan.limits().Enough(len(s.Repetitions), s.spent, func() float64 {
+// enough reports whether a series within these limits may end.
+func (m *measurement) enough(s *Series, limits repeat.Limits) bool {
+	return s.tooSlow || limits.Enough(len(s.Repetitions), s.spent, func() float64 {
 		r := Conclude(s, m.plan, m.setting)
-		if r.Estimate.N < m.plan.LeastRepetitions { // some repetitions are left out, or only every other one counts
+		if r.Estimate.N < limits.Least { // some repetitions are left out, or only every other one counts
 			return math.Inf(1)
 		}
 		return r.Estimate.RelativeHalfWidth()
 	})
 }
 
-// repeat makes one more repetition, its runs in random order. After the plan's LeastRepetitions it also makes the
-// late runs, which have more iterations than the repetitions (see runLate).
+// repeat makes one more repetition, its runs in random order. After the least repetitions it also makes the late
+// runs, which have more iterations (see runLate).
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
 	rep := Repetition{Traced: !s.slowedByTracing || len(s.Repetitions)%2 == 0}
 	few, least := s.few, s.few >= manyMoreThanLeast*fewestFew
@@ -299,7 +323,7 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 		}
 	}
 	s.Repetitions = append(s.Repetitions, rep)
-	if len(s.Repetitions) == m.plan.LeastRepetitions {
+	if len(s.Repetitions) == m.least {
 		return m.runLate(ctx, s)
 	}
 	return nil
@@ -393,7 +417,7 @@ func (m *measurement) affordsOne(s *Series) bool {
 // time that is left. wallNs is the time of an iteration by the clock, which is longer on a busy machine.
 func (m *measurement) affordable(s *Series, many, wallNs float64) float64 {
 	left := math.Max(float64(m.plan.MaxTime-s.spent), float64(m.plan.MaxTime)/2)
-	all := float64(m.plan.LeastRepetitions) * many * (1 + 1./ratio) * wallNs
+	all := float64(m.least) * many * (1 + 1./ratio) * wallNs
 	return many * math.Min(1, left/math.Max(all, 1))
 }
 

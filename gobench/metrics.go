@@ -43,9 +43,13 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
-	for i := range min(len(a.Repetitions), len(b.Repetitions)) { // also if something disturbed the time
-		x, ok := a.Repetitions[i].metricIn(unit)
-		y, also := b.Repetitions[i].metricIn(unit)
+	then, now := a.Repetitions, b.Repetitions
+	if isCount(unit) {
+		then, now = slices.Concat(then, a.Duets), slices.Concat(now, b.Duets)
+	}
+	for i := range min(len(then), len(now)) { // also if something disturbed the time
+		x, ok := then[i].metricIn(unit)
+		y, also := now[i].metricIn(unit)
 		if ok && also && !(x < 0) && !(y < 0) {
 			first, second = append(first, x), append(second, y)
 		}

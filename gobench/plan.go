@@ -26,6 +26,9 @@ type Plan struct {
 	// until it is known on which side of the limit it lies. Groups that end early leave their time to the
 	// others.
 	Gate *Gate
+	// PairsOnly says that only the pairs of a group matter. Then a group is measured until it has MostRepetitions of
+	// them, or MaxTime is spent, and how a cost changes with more iterations is not measured.
+	PairsOnly bool
 	// FailFast ends the measurement of all groups when the gate fails.
 	FailFast bool
 	// Seed fixes every random choice.

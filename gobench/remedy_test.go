@@ -41,7 +41,7 @@ func TestRemedy(t *testing.T) {
 
 // The least number of repetitions fits into the time, also where others have the CPUs.
 func TestRepetitionsAreAffordable(t *testing.T) {
-	m := measurement{plan: DefaultPlan}
+	m := measurement{plan: DefaultPlan, least: DefaultPlan.LeastRepetitions}
 	s := &Series{spent: 6 * time.Second}
 	const wallNs = 1e6 // an iteration, as it was
 	if got := m.affordable(s, 1000, wallNs); got != 1000 {

@@ -7,9 +7,11 @@ import "chronoscope/stats"
 type Report struct {
 	Benchmark
 	Summary
-	// Repetitions has those that the estimate rests on, Runs the processes of all repetitions.
+	// Repetitions has those that the estimate rests on, Runs the processes of all repetitions, and Duets those that ran at
+	// the same time as the other benchmark of a pair.
 	Repetitions []RepetitionReport `json:"repetitions"`
 	Runs        []RunReport        `json:"runs"`
+	Duets       []RunReport        `json:"duets,omitempty"`
 	stats.Judgement
 }
 
@@ -36,24 +38,30 @@ func NewReport(r *Result) Report {
 	for _, ns := range r.Times {
 		b.Repetitions = append(b.Repetitions, RepetitionReport{ns})
 	}
-	for _, rep := range r.Repetitions {
+	b.Runs, b.Duets = append(b.Runs, runsOf(r.Repetitions)...), runsOf(r.Duets)
+	return b
+}
+
+// runsOf returns the processes of repetitions.
+func runsOf(repetitions []Repetition) (all []RunReport) {
+	for _, rep := range repetitions {
 		for _, o := range []Observation{rep.Least, rep.Few, rep.Many} {
 			if o.N == 0 {
 				continue // not made
 			}
-			b.Runs = append(b.Runs, RunReport{
+			all = append(all, RunReport{
 				Iterations: o.N, Traced: rep.Traced, TimedNs: o.TimedNs, WallNs: o.WallNs, CPUNs: o.CPUNs,
 				WaitNs: stats.FloatOf(o.WaitNs), InvoluntarySwitches: o.InvoluntarySwitches,
 			})
 		}
 	}
-	return b
+	return all
 }
 
 // Pair returns the comparison in the form of a document.
 func (j Judged) Pair() stats.Pair {
 	p := stats.NewPair(label(j.A.Benchmark), label(j.B.Benchmark), j.Comparison.Comparison, j.Joint)
-	p.Metric = j.Metric
+	p.Metric, p.Duets = j.Metric, j.duets
 	if j.placed.layouts > 1 {
 		p.Placement = &stats.PairPlacement{Layouts: j.placed.layouts, Deviation: stats.FloatOf(j.Placement), Own: stats.FloatOf(j.Own)}
 	}

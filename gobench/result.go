@@ -54,6 +54,7 @@ type Result struct {
 	Times       []float64
 	Rejections  []Rejection
 	Repetitions []Repetition
+	Duets       []Repetition
 	stats.Judgement
 
 	timed times

@@ -30,9 +30,13 @@ type Processes struct {
 	Slowed func() float64
 	// Others watches other processes. It is nil if they can't be seen.
 	Others *process.Others
+	// DuetCPUs are those of which each duet has one; there are no duets without them.
+	DuetCPUs []int
 	// Launcher starts the processes. If it is nil, each is started by a new thread, which Others can't tell from
 	// one of another program.
 	Launcher *process.Launcher
+
+	procs int // GOMAXPROCS of benchmarks that don't set it; with 0 the Go runtime chooses it
 }
 
 // slowed returns what Slowed returns now; NaN if there is none.
@@ -126,6 +130,8 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []str
 	}
 	if b.SetProcs > 0 {
 		args = append(args, "-test.cpu="+strconv.Itoa(b.SetProcs))
+	} else if p.procs > 0 {
+		env = append(env, "GOMAXPROCS="+strconv.Itoa(p.procs))
 	}
 	env = append(env, "CHRONOSCOPE_PID="+strconv.Itoa(os.Getpid()), "CHRONOSCOPE_GOROUTINES="+strconv.Itoa(b.waiting()+1))
 	var output tail

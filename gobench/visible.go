@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"chronoscope/stats"
@@ -73,9 +74,7 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 			continue
 		}
 		v := Visibility{Name: c.B.Name, Package: c.B.Package, Pairs: c.pairs.Len(), Needed: mostPlanned}
-		for _, rep := range append(c.A.Repetitions[:len(c.A.Repetitions):len(c.A.Repetitions)], c.B.Repetitions...) {
-			v.PairNs += (processNs(rep.Few) + processNs(rep.Many) + processNs(rep.Least)) / float64(max(1, len(c.B.Repetitions)))
-		}
+		v.PairNs = c.pairNs()
 		if scatter := c.pairs.Scatter(); !math.IsNaN(scatter) {
 			v.Scatter = stats.FloatOf(scatter)
 			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(scatter*reach.Visible(v.Pairs)) - 1)
@@ -87,4 +86,19 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 		seen = append(seen, v)
 	}
 	return seen
+}
+
+// pairNs returns the mean time of a pair, by the clock.
+func (c *Comparison) pairNs() (ns float64) {
+	if c.duets {
+		for i := range min(len(c.A.Duets), len(c.B.Duets)) {
+			a, b := c.A.Duets[i], c.B.Duets[i]
+			ns += float64(wallOf(a.Few, b.Few) + wallOf(a.Many, b.Many))
+		}
+		return ns / float64(len(c.B.Duets))
+	}
+	for _, rep := range slices.Concat(c.A.Repetitions, c.B.Repetitions) {
+		ns += processNs(rep.Few) + processNs(rep.Many) + processNs(rep.Least)
+	}
+	return ns / float64(max(1, len(c.B.Repetitions)))
 }

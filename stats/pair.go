@@ -14,6 +14,8 @@ type Pair struct {
 	// FalseDiscoveries is the expected share of false outcomes among all pairs whose P value is at most
 	// this one's; missing if the pairs were not judged together.
 	FalseDiscoveries Float `json:"false_discoveries,omitzero"`
+	// Duets says that the two of each pair of measurements ran at the same time on one CPU, in turns of milliseconds.
+	Duets bool `json:"duets,omitempty"`
 	// Placement is the effect of the order of functions in the binaries; nil if only one order was
 	// measured.
 	Placement *PairPlacement `json:"placement,omitempty"`

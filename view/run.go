@@ -336,8 +336,25 @@ func pairs(all []stats.Pair, sentences []Line) Section {
 	}
 	return Section{
 		Title: "How they compare", Lead: "Below 1 is faster, above 1 slower; an interval that holds 1 leaves it open.",
-		Lines: sentences, Charts: []Chart{chart}, Table: t,
+		Lines: sentences, Charts: []Chart{chart}, Table: t, Notes: duetNotes(all),
 	}
+}
+
+// duetNotes says how the ratios came about, if the two of a pair ran at once.
+func duetNotes(all []stats.Pair) []Line {
+	n, times := 0, 0
+	for _, p := range all {
+		if p.Metric == "" {
+			times++
+		}
+		if p.Duets {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []Line{{Text: fmt.Sprintf("%d of %d ratios of times are from duets: both ran at the same time, in turns on one CPU, so that what slows the machine slows both", n, times)}}
 }
 
 // comparedIn names the quantity that a pair compares.

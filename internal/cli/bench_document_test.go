@@ -27,11 +27,13 @@ var benchResultForm = object{
 	"iterations": count, "corrected": count, "rejected": count, "failed?": boolean,
 	"repetitions": list(object{"time_ns": number}.check),
 	"metrics":     list(object{"unit": text, "value": number}.check),
-	"runs": list(object{
-		"iterations": count, "traced": boolean, "timed_ns": size, "wall_ns": size, "cpu_ns": size,
-		"runqueue_wait_ns": orNull(size), "involuntary_switches": count,
-	}.check),
+	"runs":        list(benchRunForm.check), "duets?": list(benchRunForm.check),
 	"verdict": verdict, "reasons": list(text),
+}
+
+var benchRunForm = object{
+	"iterations": count, "traced": boolean, "timed_ns": size, "wall_ns": size, "cpu_ns": size,
+	"runqueue_wait_ns": orNull(size), "involuntary_switches": count,
 }
 
 // jointForm is that of the joint bounds of a pair, and judgedForm that of one with a limit.

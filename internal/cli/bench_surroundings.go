@@ -128,7 +128,7 @@ func (h *surroundings) processes(p gobench.Processes) gobench.Processes {
 	if h.launcher == nil {
 		h.launcher = process.NewLauncher()
 	}
-	p.Slowed, p.Launcher = h.slowed(), h.launcher
+	p.Slowed, p.Launcher, p.DuetCPUs = h.slowed(), h.launcher, h.cpus
 	p.Others, _ = process.OpenOthers() // nil if they can't be seen
 	return p
 }

@@ -235,7 +235,7 @@ func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, g
 func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, err error) {
 	plan := gobench.DefaultPlan.WithGate(nil)
 	plan.Seed, plan.MaxTime = b.seed+uint64(b.spentInAll()), most
-	plan.LeastRepetitions, plan.MostRepetitions = n+1, n // runs of many iterations come after the run of the fewest
+	plan.PairsOnly, plan.MostRepetitions = true, n
 	groups, err := gobench.Measure(ctx, p, [][]gobench.Benchmark{{good.benchmark, commit.benchmark}}, plan, setting, nil)
 	if err != nil {
 		return pairs, err

@@ -1,0 +1,302 @@
+package gobench
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/clock/clocktest"
+	"chronoscope/machine"
+	"chronoscope/stats"
+)
+
+// recordedCore runs benchmarks on one of the recorded shared cores. Something else used it for three quarters of the time,
+// from spells of 50 µs to phases of seconds, and all that runs meanwhile takes longer.
+type recordedCore struct {
+	core    clocktest.SharedCore
+	rng     *rand.Rand
+	atNs    float64
+	slower  map[string]float64 // by name, of the new revision
+	threads float64            // that a benchmark runs at once; 0 means 1
+	fails   bool               // the new revision fails in duets
+	can     bool
+	duets   int
+}
+
+// sliceNs is how long one of two processes on one CPU runs until the other has its turn.
+const sliceNs = 3e6
+
+// startNs is what the start of a process takes.
+const startNs = 5e6
+
+// opNs is the time of an iteration on a core that nothing shares.
+const opNs = 20e3
+
+// job is a process.
+type job struct {
+	startNs, leftNs float64
+	cpuNs           float64 // without its start
+	beganNs, endNs  float64 // of the iterations, by the clock
+}
+
+func (r *recordedCore) job(b Benchmark, n int) *job {
+	ns := opNs * float64(n) * (1 + 0.005*r.rng.NormFloat64())
+	if slower, ok := r.slower[b.Name]; ok && b.Revision == "" {
+		ns *= slower
+	}
+	return &job{startNs: startNs * (0.8 + 0.4*r.rng.Float64()), leftNs: ns}
+}
+
+// work lets a process run until it ends, or its turn does.
+func (r *recordedCore) work(j *job, turnNs float64) {
+	const stepNs = 50e3
+	for began := r.atNs; r.atNs < began+turnNs && j.leftNs > 0; {
+		slower := 1 + r.core.Slowed[int(r.atNs/stepNs)%len(r.core.Slowed)]
+		left := &j.leftNs
+		if j.startNs > 0 {
+			left, j.beganNs = &j.startNs, r.atNs
+		} else {
+			j.cpuNs += math.Min(stepNs, j.leftNs*slower)
+		}
+		ns := math.Min(stepNs, *left*slower)
+		*left -= ns / slower
+		if *left < 1 {
+			*left = 0
+		}
+		r.atNs += ns
+		j.endNs = r.atNs
+	}
+}
+
+func (r *recordedCore) observed(j *job, n int, wallNs float64) Observation {
+	threads := math.Max(1, r.threads)
+	timedNs := j.endNs - j.beganNs
+	return Observation{
+		N: n, Procs: 2, TimedNs: timedNs, WallNs: timedNs, CPUNs: threads * j.cpuNs, WaitNs: timedNs - j.cpuNs, ProcessNs: wallNs,
+		SlowedBefore: math.NaN(), SlowedAfter: math.NaN(), OthersNs: math.NaN(),
+	}
+}
+
+func (r *recordedCore) Run(ctx context.Context, b Benchmark, n int, _ bool) (Observation, error) {
+	if err := ctx.Err(); err != nil {
+		return Observation{}, err
+	}
+	r.atNs += 1e6 * r.rng.ExpFloat64() // what the tool does between runs
+	j, began := r.job(b, n), r.atNs
+	r.work(j, math.Inf(1))
+	return r.observed(j, n, r.atNs-began), nil
+}
+
+func (r *recordedCore) CanDuet() bool { return r.can }
+
+func (r *recordedCore) RunDuet(_ context.Context, d Duet) (o [2]Observation, errs [2]error) {
+	r.duets++
+	r.atNs += 1e6 * r.rng.ExpFloat64()
+	began := r.atNs
+	jobs := [2]*job{r.job(d.Benchmarks[0], d.N), r.job(d.Benchmarks[1], d.N)}
+	for i := 0; jobs[0].leftNs > 0 || jobs[1].leftNs > 0; i++ {
+		r.work(jobs[i%2], sliceNs*(0.7+0.6*r.rng.Float64()))
+	}
+	for i, j := range jobs {
+		o[i] = r.observed(j, d.N, r.atNs-began)
+		if r.fails && d.Benchmarks[i].Revision == "" {
+			errs[i] = &FailedError{Benchmark: d.Benchmarks[i], Why: "it fails"}
+		}
+	}
+	return o, errs
+}
+
+// recordedCores returns a runner on each recorded core.
+func recordedCores(t *testing.T, seed uint64) (all []*recordedCore) {
+	t.Helper()
+	cores, err := clocktest.SharedCores()
+	if err != nil || len(cores) == 0 {
+		t.Fatalf("%d recordings: %v", len(cores), err)
+	}
+	for _, core := range cores {
+		rng := rand.New(rand.NewPCG(seed, 0xd0e7))
+		all = append(all, &recordedCore{core: core, rng: rng, atNs: rng.Float64() * 10e9, can: true})
+	}
+	return all
+}
+
+// compareOn measures two revisions of benchmarks, as the command does.
+func compareOn(runner Runner, names []string, plan Plan) ([]Judged, [][]*Series) {
+	var groups [][]Benchmark
+	for _, name := range names {
+		groups = append(groups, []Benchmark{{Name: name, Revision: "then"}, {Name: name}})
+	}
+	measured, err := Measure(background, runner, groups, plan, quietSetting(), nil)
+	if err != nil {
+		panic(err)
+	}
+	var all []Comparison
+	for _, group := range measured {
+		all = append(all, Compare(Conclude(group[0], plan, quietSetting()), Conclude(group[1], plan, quietSetting()), 2*plan.Precision, plan.Seed))
+	}
+	return Judge(all, plan), measured
+}
+
+// On a core that something else uses too, a gate of 1 % sees 5 % within seconds if both revisions run in duets. It mostly
+// does not if they run one after the other. Of equal code nothing is blamed.
+func TestDuetsOnSharedCores(t *testing.T) {
+	const seeds = 30
+	plan := quickGate(2*time.Second, 0.01)
+	for _, c := range []struct {
+		name           string
+		duets, planted bool
+		least, most    int // of gates that find something
+	}{
+		{"equal, in duets", true, false, 0, 2},
+		{"equal, one after the other", false, false, 0, 2},
+		{"5 % planted, in duets", true, true, 54, 60},
+		{"5 % planted, one after the other", false, true, 0, 30},
+	} {
+		found, scatter := 0, []float64{}
+		for seed := range uint64(seeds) {
+			for _, runner := range recordedCores(t, seed) {
+				runner.can = c.duets
+				if c.planted {
+					runner.slower = map[string]float64{"BenchmarkX": 1.05}
+				}
+				plan.Seed = seed
+				j, _ := compareOn(runner, []string{"BenchmarkX"}, plan)
+				if j[0].Side == stats.Beyond {
+					found++
+				}
+				if (runner.duets > 0) != c.duets {
+					t.Fatalf("%s: %d duets", c.name, runner.duets)
+				}
+				pairs := j[0].Pairs()
+				scatter = append(scatter, pairs.Scatter())
+			}
+		}
+		t.Logf("%s: %d of %d gates find something; the scatter of a pair is %.2g %% in the median", c.name, found, 2*seeds, 100*stats.Median(scatter))
+		if found < c.least || found > c.most {
+			t.Errorf("%s: %d of %d gates find something, want %d to %d", c.name, found, 2*seeds, c.least, c.most)
+		}
+	}
+}
+
+// A ratio by duets holds the truth as often as it says, and rests on the CPU time.
+func TestDuetsHold(t *testing.T) {
+	held, n := 0, 0
+	for seed := range uint64(100) {
+		for _, runner := range recordedCores(t, seed) {
+			runner.slower = map[string]float64{"BenchmarkX": 1.1}
+			plan := QuickPlan
+			plan.Seed = seed
+			j, series := compareOn(runner, []string{"BenchmarkX"}, plan)
+			if n++; j[0].Ratio.Covers(1.1) {
+				held++
+			}
+			if j[0].Basis != CPUTime || j[0].pairs.Len() != len(series[0][1].Duets) {
+				t.Errorf("seed %d: %d pairs of %d duets, by %s", seed, j[0].pairs.Len(), len(series[0][1].Duets), j[0].Basis)
+			}
+		}
+	}
+	t.Logf("%d of %d ratios hold the truth", held, n)
+	if held < atLeast(n) {
+		t.Errorf("%d of %d ratios hold the truth, want %d", held, n, atLeast(n))
+	}
+}
+
+// Benchmarks of several threads, and gates of metrics other than the time and allocations, have no duets: the CPU time of
+// one does not tell its time, and the other figure is not known to be the same in a duet.
+func TestNoDuets(t *testing.T) {
+	for name, change := range map[string]func(*recordedCore, *Plan){
+		"two threads":     func(r *recordedCore, _ *Plan) { r.threads = 1.5 },
+		"a limit of ns/x": func(_ *recordedCore, p *Plan) { p.Gate.Metrics = map[string]float64{"ns/x": 0.1} },
+		"can't":           func(r *recordedCore, _ *Plan) { r.can = false },
+		"no time":         func(_ *recordedCore, p *Plan) { p.MaxTime = 200 * time.Millisecond },
+	} {
+		runner, plan := recordedCores(t, 1)[0], quickGate(6*time.Second, 0.01)
+		change(runner, &plan)
+		if j, _ := compareOn(runner, []string{"BenchmarkX"}, plan); runner.duets > 0 || j[0].duets {
+			t.Errorf("%s: %d duets", name, runner.duets)
+		}
+	}
+	runner, plan := recordedCores(t, 1)[0], quickGate(6*time.Second, 0.01)
+	plan.Gate.Metrics = map[string]float64{allocsUnit: 0, bytesUnit: 0.01}
+	if compareOn(runner, []string{"BenchmarkX"}, plan); runner.duets == 0 {
+		t.Error("a limit of allocations: no duets")
+	}
+}
+
+// A benchmark that fails in a duet ends its group, with its reason; the other groups go on.
+func TestFailureInADuet(t *testing.T) {
+	runner, plan := recordedCores(t, 1)[0], quickGate(6*time.Second, 0.05)
+	runner.fails = true
+	j, series := compareOn(runner, []string{"BenchmarkX", "BenchmarkY"}, plan)
+	if runner.duets != 2 {
+		t.Errorf("%d duets after the failures of both benchmarks, want 2", runner.duets)
+	}
+	for i, group := range series {
+		if group[0].Failure != nil || group[1].Failure == nil || len(group[1].Duets) != 0 || j[i].Side == stats.Beyond {
+			t.Errorf("%s: failures %v and %v, %d duets, %s", group[0].Benchmark.Name, group[0].Failure, group[1].Failure, len(group[1].Duets), j[i].Side)
+		}
+	}
+}
+
+// Where only pairs matter, as in a search, there are as many as were asked for, and no late runs.
+func TestPairsOnly(t *testing.T) {
+	for _, can := range []bool{true, false} {
+		runner, plan := recordedCores(t, 1)[0], DefaultPlan.WithGate(nil)
+		runner.can, plan.PairsOnly, plan.MostRepetitions = can, true, 20
+		j, series := compareOn(runner, []string{"BenchmarkX"}, plan)
+		if n := j[0].pairs.Len(); n != 20 || len(series[0][0].late)+len(series[0][1].late) > 0 || j[0].duets != can {
+			t.Errorf("duets %v: %d pairs, want 20; %d late runs", can, n, len(series[0][0].late))
+		}
+	}
+}
+
+// The processes of a duet share one CPU, have the GOMAXPROCS that was asked for, and run at the same time: each waits for
+// the file that the other one writes.
+func TestProcessesInADuet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command")
+	}
+	allowed, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	built, err := Compile(background, "testdata/duet", t.TempDir(), []string{"."}, Building{})
+	if err != nil || len(built.Tests) != 1 {
+		t.Fatalf("%+v: %v", built, err)
+	}
+	meeting := t.TempDir()
+	t.Setenv("DUET_FOLDER", meeting)
+	b := built.Tests[0]
+	b.Name = "BenchmarkMeets"
+	p := Processes{DuetCPUs: allowed, Timeout: time.Minute}
+	for number := range 2 {
+		for _, name := range []string{"0", "1"} {
+			if err := os.RemoveAll(filepath.Join(meeting, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o, errs := p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, b}, N: 3, Procs: 2, Number: number})
+		for i, err := range errs {
+			metrics := map[string]float64{}
+			for _, m := range o[i].Metrics {
+				metrics[m.Unit] = m.Value
+			}
+			if err != nil || o[i].N != 3 || metrics["procs"] != 2 || metrics["cpus"] != 1 || metrics["met"] != 1 {
+				t.Errorf("duet %d, process %d: %d iterations, %v: %v", number, i, o[i].N, metrics, err)
+			}
+		}
+	}
+	b.Name = "BenchmarkPanics"
+	if _, errs := p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, b}, N: 3, Procs: 1}); errs[0] == nil || !strings.Contains(errs[1].Error(), "panic") {
+		t.Errorf("errors %v", errs)
+	}
+}

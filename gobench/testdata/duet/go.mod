@@ -1,0 +1,3 @@
+module example.com/duet
+
+go 1.24
