@@ -17,9 +17,9 @@ import (
 
 // A process that runs a benchmark also starts, runs other code of the package and collects garbage. The CPU
 // time of that varies by milliseconds from process to process, which looks like a variation of the benchmark.
-// Therefore the testing package is compiled with two looks at the kernel's counters, just before and just after
-// the benchmark's function (go build -overlay). It also prints the allocations before it divides and rounds
-// them. The looks lie outside of the benchmark's timer.
+// Therefore the testing package is compiled with two looks at the kernel's counters (go build -overlay): when the
+// benchmark's timer starts after the setup, and just after the benchmark's function. It also prints the
+// allocations before it divides and rounds them. The looks lie outside of the benchmark's timer.
 
 // account is what the testing package tells about the last run of a benchmark's function.
 type account struct {
@@ -37,8 +37,11 @@ type account struct {
 //go:embed account/*.go.txt
 var accountFiles embed.FS
 
-// Code of the testing package that runs a benchmark's function, and that writes what was allocated.
+// Code of the testing package that starts a benchmark's timer, that resets it, that runs the benchmark's function, and that
+// writes what was allocated.
 var (
+	startsTimer   = regexp.MustCompile(`(?m)^func \(b \*B\) StartTimer\(\) \{\n\tif !b\.timerOn \{\n`)
+	resetsTimer   = regexp.MustCompile(`(?m)^func \(b \*B\) ResetTimer\(\) \{\n`)
 	runsBenchmark = regexp.MustCompile(`(?m)^\tb\.ResetTimer\(\)\n\tb\.StartTimer\(\)\n\tb\.benchFunc\(b\)\n\tb\.StopTimer\(\)\n`)
 	writesMemory  = regexp.MustCompile(`(?m)^func \(r BenchmarkResult\) MemString\(\) string \{`)
 )
@@ -46,10 +49,14 @@ var (
 // withAccount returns the source of the testing package's benchmarks with the looks added. It returns false if
 // the source is not as expected.
 func withAccount(source string) (string, bool) {
-	if len(runsBenchmark.FindAllString(source, 2)) != 1 || len(writesMemory.FindAllString(source, 2)) != 1 {
-		return "", false
+	for _, part := range []*regexp.Regexp{startsTimer, resetsTimer, runsBenchmark, writesMemory} {
+		if len(part.FindAllString(source, 2)) != 1 {
+			return "", false
+		}
 	}
-	source = runsBenchmark.ReplaceAllString(source, "\tchronoscopeBegin()\n${0}\tchronoscopeEnd()\n")
+	source = startsTimer.ReplaceAllString(source, "${0}\t\tchronoscopeStart(b.N, b.duration)\n")
+	source = resetsTimer.ReplaceAllString(source, "${0}\tif b.timerOn {\n\t\tchronoscopeStart(b.N, 0)\n\t}\n")
+	source = runsBenchmark.ReplaceAllString(source, "${0}\tchronoscopeEnd()\n")
 	return writesMemory.ReplaceAllString(source, "func (r BenchmarkResult) chronoscopeMemString() string {"), true
 }
 

@@ -8,10 +8,10 @@
 // cancels (nanoBench takes differences for the same reason; Abel and Reineke, nanoBench: A Low-Overhead Tool
 // for Running Microbenchmarks on x86 Systems, ISPASS 2020).
 //
-// The testing package is compiled with one addition (go build -overlay). Just before and just after the
-// benchmark's function, outside of its timer, the process reads what the kernel counted of it and of its
-// threads, on Linux. So the CPU time includes neither the start of the process nor TestMain, and the process
-// need not be traced. It also prints time, allocations and bytes before they are divided by b.N and rounded. If
+// The testing package is compiled with one addition (go build -overlay). When the
+// benchmark's timer starts after the setup and just after its function, outside of the timer, the process reads what the
+// kernel counted of it and of its threads, on Linux. So the CPU time includes neither the start of the process, nor TestMain,
+// nor the setup, and the process need not be traced. It also prints time, allocations and bytes before they are divided by b.N and rounded. If
 // a Go version's testing package is written otherwise, the figures are for the whole process.
 //
 // The CPU time of the process and the run-queue wait of its threads are measured together with the benchmark's

@@ -1,9 +1,12 @@
 package gobench
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -44,13 +47,21 @@ func (p Processes) CanDuet() bool { return len(p.DuetCPUs) > 0 }
 
 // RunDuet implements [DuetRunner].
 func (p Processes) RunDuet(ctx context.Context, d Duet) (o [2]Observation, errs [2]error) {
-	on := Processes{CPUs: []int{p.DuetCPUs[d.Number%len(p.DuetCPUs)]}, Timeout: p.Timeout, Nice: p.Nice, procs: d.Procs}
+	meets, err := newMeeting(filepath.Dir(d.Benchmarks[0].Binary))
+	if err != nil {
+		return o, [2]error{err, err}
+	}
+	on := Processes{CPUs: []int{p.DuetCPUs[d.Number%len(p.DuetCPUs)]}, Timeout: p.Timeout, Nice: p.Nice}
+	procs := "GOMAXPROCS=" + strconv.Itoa(d.Procs)
 	var both sync.WaitGroup
 	for i, b := range d.Benchmarks {
-		both.Go(func() { o[i], errs[i] = on.Run(ctx, b, d.N, false) })
+		both.Go(func() {
+			o[i], errs[i] = on.run(ctx, b, d.N, false, procs, meets.env()[i])
+			meets.leave()
+		})
 	}
 	both.Wait()
-	return o, errs
+	return o, [2]error{cmp.Or(errs[0], meets.close()), errs[1]}
 }
 
 // duetsFrom is the share of its time after which a group has to have made the repetitions that come before its duets, so

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -256,8 +255,8 @@ func TestPairsOnly(t *testing.T) {
 	}
 }
 
-// The processes of a duet share one CPU, have the GOMAXPROCS that was asked for, and run at the same time: each waits for
-// the file that the other one writes.
+// The processes of a duet share one CPU and have the GOMAXPROCS that was asked for. The iterations of either begin when both
+// have set up. If one of them fails before that, the other one goes on.
 func TestProcessesInADuet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -269,34 +268,44 @@ func TestProcessesInADuet(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	built, err := Compile(background, "testdata/duet", t.TempDir(), []string{"."}, Building{})
+	into := t.TempDir()
+	built, err := Compile(background, "testdata/duet", into, []string{"."}, Building{})
 	if err != nil || len(built.Tests) != 1 {
 		t.Fatalf("%+v: %v", built, err)
 	}
-	meeting := t.TempDir()
-	t.Setenv("DUET_FOLDER", meeting)
-	b := built.Tests[0]
-	b.Name = "BenchmarkMeets"
-	p := Processes{DuetCPUs: allowed, Timeout: time.Minute}
-	for number := range 2 {
-		for _, name := range []string{"0", "1"} {
-			if err := os.RemoveAll(filepath.Join(meeting, name)); err != nil {
-				t.Fatal(err)
+	p, b := Processes{DuetCPUs: allowed, Timeout: time.Minute}, built.Tests[0]
+	b.Accounts = true
+	run := func(name string, number int) ([2]Observation, [2]error) {
+		t.Setenv("DUET_FOLDER", t.TempDir())
+		b.Name = name
+		return p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, b}, N: 3, Procs: 2, Number: number})
+	}
+	for number := range 4 {
+		o, errs := run("BenchmarkMeets", number)
+		var metrics [2]map[string]float64
+		for i, err := range errs {
+			metrics[i] = map[string]float64{}
+			for _, m := range o[i].Metrics {
+				metrics[i][m.Unit] = m.Value
+			}
+			if err != nil || o[i].N != 3 || metrics[i]["procs"] != 2 || metrics[i]["cpus"] != 1 {
+				t.Errorf("duet %d, process %d: %d iterations, %v: %v", number, i, o[i].N, metrics[i], err)
 			}
 		}
-		o, errs := p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, b}, N: 3, Procs: 2, Number: number})
-		for i, err := range errs {
-			metrics := map[string]float64{}
-			for _, m := range o[i].Metrics {
-				metrics[m.Unit] = m.Value
-			}
-			if err != nil || o[i].N != 3 || metrics["procs"] != 2 || metrics["cpus"] != 1 || metrics["met"] != 1 {
-				t.Errorf("duet %d, process %d: %d iterations, %v: %v", number, i, o[i].N, metrics, err)
-			}
+		if both := max(metrics[0]["ready"], metrics[1]["ready"]); min(metrics[0]["began"], metrics[1]["began"]) < both || both == 0 {
+			t.Errorf("duet %d: %v: one began before the other was ready", number, metrics)
 		}
 	}
-	b.Name = "BenchmarkPanics"
-	if _, errs := p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, b}, N: 3, Procs: 1}); errs[0] == nil || !strings.Contains(errs[1].Error(), "panic") {
-		t.Errorf("errors %v", errs)
+	o, errs := run("BenchmarkPanics", 0)
+	failed := 0
+	for i, err := range errs {
+		if err != nil && strings.Contains(err.Error(), "panic") {
+			failed++
+		} else if err != nil || o[i].N != 3 {
+			t.Errorf("%d iterations beside a process that fails: %v", o[i].N, err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(into, "duet*")); failed != 1 || err != nil || len(left) > 0 {
+		t.Errorf("%d of 2 failed; left behind: %q, %v", failed, left, err)
 	}
 }

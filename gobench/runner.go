@@ -35,8 +35,6 @@ type Processes struct {
 	// Launcher starts the processes. If it is nil, each is started by a new thread, which Others can't tell from
 	// one of another program.
 	Launcher *process.Launcher
-
-	procs int // GOMAXPROCS of benchmarks that don't set it; with 0 the Go runtime chooses it
 }
 
 // slowed returns what Slowed returns now; NaN if there is none.
@@ -53,11 +51,16 @@ const workingShare = 0.9
 
 // Run implements [Runner].
 func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	return p.run(ctx, b, n, traced)
+}
+
+// run runs a benchmark with more variables in its environment.
+func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env ...string) (Observation, error) {
 	// With -test.v name and result are printed together, whatever the benchmark prints.
 	before := p.slowed()
 	p.Others.Look(0, nil)
 	noted := notesOf(b.Binary, n)
-	run, output, err := p.test(ctx, b, traced && !b.Accounts, noted.env(), "-test.v", "-test.benchmem", "-test.bench="+exactly(b.plainName()), "-test.benchtime="+strconv.Itoa(n)+"x")
+	run, output, err := p.test(ctx, b, traced && !b.Accounts, append(env, noted.env()...), "-test.v", "-test.benchmem", "-test.bench="+exactly(b.plainName()), "-test.benchtime="+strconv.Itoa(n)+"x")
 	o, a, malformed := resultOf(output, b.plainName())
 	others := p.Others.Look(max(len(run.Threads), len(a.threads)), nil)
 	after := p.slowed()
@@ -130,8 +133,6 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []str
 	}
 	if b.SetProcs > 0 {
 		args = append(args, "-test.cpu="+strconv.Itoa(b.SetProcs))
-	} else if p.procs > 0 {
-		env = append(env, "GOMAXPROCS="+strconv.Itoa(p.procs))
 	}
 	env = append(env, "CHRONOSCOPE_PID="+strconv.Itoa(os.Getpid()), "CHRONOSCOPE_GOROUTINES="+strconv.Itoa(b.waiting()+1))
 	var output tail

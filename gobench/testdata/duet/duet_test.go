@@ -1,7 +1,6 @@
 package duet
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,29 +8,21 @@ import (
 	"time"
 )
 
-// BenchmarkMeets waits for another process that runs it at the same time: the first writes the file 0, the second 1. It
-// reports whether they met, how many CPUs it may use, and its GOMAXPROCS.
+// BenchmarkMeets is run in two processes at once. The one that comes first sets up for longer. Each reports when it had set
+// up, when its iterations began and ended, how many CPUs it may use, and its GOMAXPROCS.
 func BenchmarkMeets(b *testing.B) {
+	if b.N > 1 && write(filepath.Join(os.Getenv("DUET_FOLDER"), "first")) == nil {
+		time.Sleep(200 * time.Millisecond)
+	}
+	ready := time.Now()
+	b.ResetTimer()
+	began := time.Now()
 	for range b.N {
-	}
-	if b.N == 1 { // the testing package's first call
-		return
-	}
-	folder, other := os.Getenv("DUET_FOLDER"), "1"
-	err := write(filepath.Join(folder, "0"))
-	if errors.Is(err, os.ErrExist) {
-		other, err = "0", write(filepath.Join(folder, "1"))
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	met := 0.
-	for end := time.Now().Add(20 * time.Second); met == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(folder, other)); err == nil {
-			met = 1
+		for time.Since(began) < 20*time.Millisecond {
 		}
 	}
-	b.ReportMetric(met, "met")
+	b.ReportMetric(float64(ready.UnixMicro()), "ready")
+	b.ReportMetric(float64(began.UnixMicro()), "began")
 	b.ReportMetric(float64(runtime.NumCPU()), "cpus")
 	b.ReportMetric(float64(runtime.GOMAXPROCS(0)), "procs")
 }
@@ -44,8 +35,12 @@ func write(path string) error {
 	return f.Close()
 }
 
+// BenchmarkPanics panics in the process that comes first, before its iterations, while the other one waits for it.
 func BenchmarkPanics(b *testing.B) {
+	if b.N > 1 && write(filepath.Join(os.Getenv("DUET_FOLDER"), "first")) == nil {
+		panic("the first one always does")
+	}
+	b.ResetTimer()
 	for range b.N {
-		panic("it always does")
 	}
 }
