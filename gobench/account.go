@@ -31,6 +31,7 @@ type account struct {
 	collections           float64 // garbage collections
 	measuringNs           float64 // CPU time of the measuring process; below 0 if unknown
 	single                float64 // above 0 if one goroutine did all of the work, and no garbage was collected
+	starts                float64 // how many times the timer started before the iterations
 	threads               []process.Thread
 }
 
@@ -112,7 +113,7 @@ func (a account) take(o *Observation) {
 		o.WaitNs = workersWaitNs(a.threads)
 	}
 	o.InvoluntarySwitches, o.MajorFaults, o.Collections = a.switches, a.majorFaults, a.collections
-	o.Single = a.single > 0
+	o.Single, o.Starts = a.single > 0, int(a.starts)
 }
 
 // accountMark is how an account begins among the fields of a result.
@@ -121,7 +122,7 @@ const accountMark = "@chronoscope "
 // parseAccount reads what follows the mark.
 func parseAccount(text string) (a account, err error) {
 	fields := strings.Fields(text)
-	numbers := []*float64{&a.timedNs, &a.allocs, &a.bytes, &a.wallNs, &a.cpuNs, &a.switches, &a.majorFaults, &a.collections, &a.measuringNs, &a.single}
+	numbers := []*float64{&a.timedNs, &a.allocs, &a.bytes, &a.wallNs, &a.cpuNs, &a.switches, &a.majorFaults, &a.collections, &a.measuringNs, &a.single, &a.starts}
 	for i, field := range fields[:min(len(fields), len(numbers))] {
 		if *numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
 			return account{}, fmt.Errorf("its account is malformed: %q", clip(text))

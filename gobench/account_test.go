@@ -38,14 +38,14 @@ func TestWithAccount(t *testing.T) {
 
 // What stands behind the mark replaces what is rounded, and what the start of the process took.
 func TestAccountIsTaken(t *testing.T) {
-	line := "BenchmarkX-2 \t     160\t      1000 ns/op\t      24 B/op\t       9 allocs/op\t@chronoscope 160077 1590 3999 170000 150000 3 1 2 4000 1 100000/9000 50000/7000 10/80000\n"
+	line := "BenchmarkX-2 \t     160\t      1000 ns/op\t      24 B/op\t       9 allocs/op\t@chronoscope 160077 1590 3999 170000 150000 3 1 2 4000 1 2 100000/9000 50000/7000 10/80000\n"
 	o, a, err := resultOf(line, "BenchmarkX")
 	if err != nil || !a.looked || len(a.threads) != 3 {
 		t.Fatalf("%+v: %v", a, err)
 	}
 	o.WallNs, o.CPUNs, o.StoppedNs, o.OthersNs = 340_000, 900_000, 5000, 10_000
 	a.take(&o)
-	if o.TimedNs != 160077 || o.WallNs != 170_000 || o.CPUNs != 150_000 || o.WaitNs != 16_000 || o.InvoluntarySwitches != 3 || o.MajorFaults != 1 || o.Collections != 2 || o.StoppedNs != 0 || o.OthersNs != 5000 || !o.Single {
+	if o.TimedNs != 160077 || o.WallNs != 170_000 || o.CPUNs != 150_000 || o.WaitNs != 16_000 || o.InvoluntarySwitches != 3 || o.MajorFaults != 1 || o.Collections != 2 || o.StoppedNs != 0 || o.OthersNs != 5000 || !o.Single || o.Starts != 2 {
 		t.Errorf("%+v", o)
 	}
 	if o.Metrics[0].Value != 3999./160 || o.Metrics[1].Value != 1590./160 {
@@ -55,11 +55,11 @@ func TestAccountIsTaken(t *testing.T) {
 	if a.take(&own); err != nil || own.TimedNs != 7*160 {
 		t.Errorf("a time that the benchmark reports itself became %v ns: %v", own.TimedNs, err)
 	}
-	ended, a, err := resultOf("BenchmarkX\t1\t5 ns/op\t@chronoscope 5 0 0 7 6 0 0 0 -1 0\n", "BenchmarkX")
+	ended, a, err := resultOf("BenchmarkX\t1\t5 ns/op\t@chronoscope 5 0 0 7 6 0 0 0 -1 0 1\n", "BenchmarkX")
 	if a.take(&ended); err != nil || ended.CPUNs != 6 || !math.IsNaN(ended.WaitNs) {
 		t.Errorf("a thread has ended: %+v: %v", ended, err)
 	}
-	for _, bad := range []string{"x", "1 2 y", "1 2 3 4 5 6 7 8 9 0 1", "1 2 3 4 5 6 7 8 9 0 1/z"} {
+	for _, bad := range []string{"x", "1 2 y", "1 2 3 4 5 6 7 8 9 0 2 1", "1 2 3 4 5 6 7 8 9 0 2 1/z"} {
 		if _, _, err := resultOf("BenchmarkX\t1\t5 ns/op\t@chronoscope "+bad+"\n", "BenchmarkX"); err == nil {
 			t.Errorf("the account %q was read", bad)
 		}

@@ -86,6 +86,9 @@ func lastLine(output string) string {
 	last, reported := "", false
 	for line := range strings.Lines(output) {
 		line = strings.Trim(line, " \t\r\n\x16")
+		if name, rest, ok := strings.Cut(line, "panic: "); ok && strings.HasPrefix(name, "Benchmark") { // on the line of its result
+			line = "panic: " + rest
+		}
 		switch {
 		case strings.HasPrefix(line, "panic:"), strings.HasPrefix(line, "fatal error:"):
 			return clip(line)

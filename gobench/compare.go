@@ -31,13 +31,13 @@ type Comparison struct {
 	counts *counts // nil unless the metric is a count
 }
 
-// Compare compares B with A ([stats.Pairs.Compare]): by their duets if there are any, or else by the pairs of repetitions
+// Compare compares B with A ([stats.Pairs.Compare]): by their duets if there are enough, or else by the pairs of repetitions
 // that were made one after the other, on a basis that suits both. If a time is known only between bounds, so is the ratio.
 // [Judge] judges all comparisons of a suite together.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
 	var at []int
-	if c.duets = len(b.Duets) > 0; c.duets {
+	if c.duets = inDuets(a, b); c.duets {
 		c.Basis = CPUTime
 		c.pairs, at = duetPairs(a, b)
 	} else {

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"chronoscope/repeat"
 	"chronoscope/stats"
 )
 
@@ -37,6 +37,7 @@ type DuetRunner interface {
 // Duet is two runs at the same time.
 type Duet struct {
 	Benchmarks [2]Benchmark // in the order in which they start
+	Starts     [2]int       // how many times the timer of each starts until its iterations begin; 0 if unknown
 	N          int          // iterations of each
 	Procs      int          // GOMAXPROCS of both, unless they set it
 	Number     int          // of earlier duets of these benchmarks; it chooses the CPU
@@ -47,21 +48,34 @@ func (p Processes) CanDuet() bool { return len(p.DuetCPUs) > 0 }
 
 // RunDuet implements [DuetRunner].
 func (p Processes) RunDuet(ctx context.Context, d Duet) (o [2]Observation, errs [2]error) {
-	meets, err := newMeeting(filepath.Dir(d.Benchmarks[0].Binary))
-	if err != nil {
-		return o, [2]error{err, err}
-	}
-	on := Processes{CPUs: []int{p.DuetCPUs[d.Number%len(p.DuetCPUs)]}, Timeout: p.Timeout, Nice: p.Nice}
-	procs := "GOMAXPROCS=" + strconv.Itoa(d.Procs)
+	meets := newMeeting(filepath.Dir(d.Benchmarks[0].Binary))
+	env := meets.env(d.Starts)
+	on := Processes{CPUs: []int{p.DuetCPUs[d.Number%len(p.DuetCPUs)]}, Timeout: 2 * p.Timeout, Nice: p.Nice}
 	var both sync.WaitGroup
 	for i, b := range d.Benchmarks {
 		both.Go(func() {
-			o[i], errs[i] = on.run(ctx, b, d.N, false, procs, meets.env()[i])
+			o[i], errs[i] = on.run(ctx, b, d.N, false, append(env[i], "GOMAXPROCS="+strconv.Itoa(d.Procs))...)
 			meets.leave()
 		})
 	}
 	both.Wait()
-	return o, [2]error{cmp.Or(errs[0], meets.close()), errs[1]}
+	if err := meets.close(); err != nil && errs == [2]error{} {
+		errs[0] = err
+	}
+	return o, errs
+}
+
+// weigh finds out whether a group may be measured in duets. It looks again until there are enough pairs for a first look of
+// the gate, since something may have disturbed the first repetitions. After that look a change of the pairs would take the
+// chance of an error twice.
+func (m *measurement) weigh(group []*Series, now *standing) {
+	fewest := min(len(group[0].Repetitions), len(group[len(group)-1].Repetitions))
+	if now.duets || now.noDuets || fewest <= now.weighedAt || fewest < m.plan.LeastRepetitions || fewest > m.least {
+		return
+	}
+	if now.weighedAt = fewest; m.suitDuets(group) {
+		*now = standing{duets: true}
+	}
 }
 
 // duetsFrom is the share of its time after which a group has to have made the repetitions that come before its duets, so
@@ -69,9 +83,14 @@ func (p Processes) RunDuet(ctx context.Context, d Duet) (o [2]Observation, errs 
 const duetsFrom = 0.5
 
 // suitDuets reports whether the two benchmarks of a group may be measured in duets: both compute in one thread at a
-// time, so that their CPU time is their time, and nothing but times and allocations has a limit.
+// time, nearly all the time, so that their CPU time is their time (the bounds of [duetPairs] allow for the rest), and nothing
+// but times and allocations has a limit.
 func (m *measurement) suitDuets(group []*Series) bool {
-	if !m.canDuet() || len(group) != 2 || float64(spentOn(group)) > duetsFrom*float64(m.own(group)) {
+	runner, ok := m.runner.(DuetRunner)
+	if !ok || !runner.CanDuet() || len(group) != 2 || group[0].many != group[1].many {
+		return false
+	}
+	if float64(spentOn(group)) > duetsFrom*float64(m.own(group)) {
 		return false
 	}
 	for unit := range m.plan.gate().Metrics {
@@ -79,57 +98,60 @@ func (m *measurement) suitDuets(group []*Series) bool {
 			return false
 		}
 	}
-	return group[0].many == group[1].many && !slices.ContainsFunc(group, func(s *Series) bool {
+	return !slices.ContainsFunc(group, func(s *Series) bool {
 		if s.Failure != nil || s.tooSlow || s.slowedByTracing {
 			return true
 		}
 		k := Conclude(s, m.plan, m.setting).timed.kind
-		return !k.alone || k.mayBlock || k.apart || k.untimed > untimedShare
+		return !k.alone || k.mayBlock || k.apart || k.untimed > nothingMissing
 	})
-}
-
-func (m *measurement) canDuet() bool {
-	r, ok := m.runner.(DuetRunner)
-	return ok && r.CanDuet()
-}
-
-// weigh finds out whether a group may be measured in duets. It looks again when there are more repetitions, since something
-// may have disturbed the first ones.
-func (m *measurement) weigh(group []*Series, now *standing) {
-	fewest := min(len(group[0].Repetitions), len(group[len(group)-1].Repetitions))
-	if !now.duets && fewest > now.weighedAt && repeat.Due(fewest, m.plan.LeastRepetitions, repeat.UsualGrowth) {
-		now.duets, now.weighedAt = m.suitDuets(group), fewest
-	}
 }
 
 // turns returns what a round measures of a group: a duet, or each benchmark by itself, or both while the benchmarks' own
 // times are not known well enough.
-func (m *measurement) turns(group []*Series, duets bool) (all []turn) {
-	if duets {
-		all = append(all, group)
+func (m *measurement) turns(group []*Series, now *standing) (all []turn) {
+	if now.duets {
+		all = append(all, turn{group, now})
 	}
-	if !duets || m.wantsOwn(group) && ownSpent(group) <= spentOn(group)/2 {
+	if !now.duets || m.wantsOwn(group) {
 		for _, s := range group {
-			all = append(all, turn{s})
+			all = append(all, turn{[]*Series{s}, now})
 		}
 	}
 	return all
 }
 
-// wantsOwn reports whether the own time of a benchmark of a group that is measured in duets is not known well enough.
-func (m *measurement) wantsOwn(group []*Series) bool {
-	for _, s := range group {
-		s.known = s.known || m.enough(s, m.plan.limits())
+// ownShare is the largest share of their time for which the benchmarks of a group run by themselves, if they have duets.
+func (p Plan) ownShare() float64 {
+	switch {
+	case p.PairsOnly:
+		return 0
+	case p.Gate != nil:
+		return 0.25
 	}
-	return slices.ContainsFunc(group, func(s *Series) bool { return !s.known })
+	return 0.5
 }
 
-// ownSpent returns the time that the benchmarks of a group ran by themselves.
-func ownSpent(group []*Series) (spent time.Duration) {
+// wantsOwn reports whether the own time of a benchmark of a group with duets is not known well enough, and time is left for it.
+func (m *measurement) wantsOwn(group []*Series) bool {
+	var own time.Duration
 	for _, s := range group {
-		spent += s.spent - s.inDuets
+		own += s.ownSpent
 	}
-	return spent
+	return float64(own) <= m.plan.ownShare()*float64(spentOn(group)) && !m.ownKnown(group)
+}
+
+// ownKnown reports whether the own times of both benchmarks of a group are known well enough.
+func (m *measurement) ownKnown(group []*Series) bool {
+	for _, s := range group {
+		if n := len(s.Repetitions); n != s.lookedAt {
+			s.lookedAt, s.known = n, m.enough(s, m.plan.limits())
+		}
+		if !s.known {
+			return false
+		}
+	}
+	return true
 }
 
 // pairsOf returns how many pairs of a group count.
@@ -141,8 +163,8 @@ func pairsOf(group []*Series, duets bool) int {
 }
 
 // runDuet makes one more duet of a group, of few and of many iterations, in random order. The late runs come before the
-// first one.
-func (m *measurement) runDuet(ctx context.Context, group []*Series) error {
+// first one. If a benchmark fails in a duet, perhaps because both use the same file or port, the group goes on without duets.
+func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standing) error {
 	if len(group[0].Duets) == 0 {
 		for _, s := range group {
 			if err := m.runLate(ctx, s); err != nil || s.Failure != nil {
@@ -156,7 +178,15 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series) error {
 	m.rng.Shuffle(len(counts), func(i, j int) { counts[i], counts[j] = counts[j], counts[i] })
 	for _, n := range counts {
 		o, err := m.together(ctx, group, n)
-		if err != nil || group[0].Failure != nil || group[1].Failure != nil {
+		var failed *FailedError
+		if errors.As(err, &failed) {
+			*now = standing{noDuets: true}
+			for _, s := range group {
+				s.Duets = nil
+			}
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		for i := range pair {
@@ -173,27 +203,20 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series) error {
 	return nil
 }
 
-// together runs both benchmarks of a group at the same time. Which one starts first is drawn at random. If one of them
-// fails, that ends its series, not the measurement.
+// together runs both benchmarks of a group at the same time. Which one starts first is drawn at random.
 func (m *measurement) together(ctx context.Context, group []*Series, n int) (shown [2]Observation, err error) {
 	order, number := m.rng.Perm(2), len(group[0].Duets)
 	d := Duet{N: n, Procs: procsInDuets(group), Number: number}
 	for place, i := range order {
-		d.Benchmarks[place] = group[i].Benchmark.inLayout(number)
+		d.Benchmarks[place], d.Starts[place] = group[i].Benchmark.inLayout(number), group[i].Repetitions[0].Many.Starts
 	}
 	m.settle()
 	o, errs := m.runner.(DuetRunner).RunDuet(ctx, d)
 	for place, i := range order {
 		shown[i] = o[place]
-		group[i].spent, group[i].inDuets = group[i].spent+wallOf(o[0], o[1])/2, group[i].inDuets+wallOf(o[0], o[1])/2
-		var failed *FailedError
-		if errors.As(errs[place], &failed) {
-			group[i].Failure = failed
-		} else if errs[place] != nil {
-			return shown, errs[place]
-		}
+		group[i].spent += wallOf(o[0], o[1]) / 2
 	}
-	return shown, nil
+	return shown, cmp.Or(errs[0], errs[1])
 }
 
 // procsInDuets returns the GOMAXPROCS of a group's duets: that of the benchmarks by themselves. It makes no difference to a
@@ -210,17 +233,28 @@ func procsInDuets(group []*Series) int {
 // wallOf returns the time by the clock of two processes that ran at once.
 func wallOf(a, b Observation) time.Duration { return time.Duration(max(processNs(a), processNs(b))) }
 
+// inDuets reports whether two results are compared by their duets: there are enough of them.
+func inDuets(a, b *Result) bool { return min(len(a.Duets), len(b.Duets)) >= leastPairs }
+
 // duetPairs returns the pairs of times of duets, and their numbers. They are CPU times, with what interrupts and the other
-// one's use of the caches add to both.
+// one's use of the caches add to both. A time is longer if the benchmark also waited for something else than a CPU, and
+// shorter if several of its threads ran at once when it had more CPUs. As far as that is the same for both, it cancels.
 func duetPairs(a, b *Result) (pairs stats.Pairs, numbers []int) {
-	exactly := func(rep Repetition) stats.Bounded {
-		ns := rep.perIteration(cpuNs)
-		return stats.Bounded{Lo: ns, Mid: ns, Hi: ns}
-	}
-	for i := range min(len(a.Duets), len(b.Duets)) {
-		if pairs.Add(exactly(a.Duets[i]), exactly(b.Duets[i])) {
-			numbers = append(numbers, i)
+	bounded := func(r *Result, rep Repetition) stats.Bounded {
+		cpu := rep.perIteration(cpuNs)
+		atOnce, idle := 0., rep.perIteration(idleNs)
+		if !rep.single() {
+			atOnce = math.Max(0, -r.timed.kind.missing) * cpu
 		}
+		if math.IsNaN(idle) {
+			idle = math.Max(0, r.timed.kind.missing) * cpu
+		}
+		return stats.Bounded{Lo: cpu - atOnce, Mid: cpu, Hi: cpu + math.Max(0, idle)}
 	}
+	var first, second []stats.Bounded
+	for i := range min(len(a.Duets), len(b.Duets)) {
+		first, second = append(first, bounded(a, a.Duets[i])), append(second, bounded(b, b.Duets[i]))
+	}
+	numbers = pairs.AddAlike(first, second)
 	return pairs, numbers
 }

@@ -52,7 +52,7 @@ func (c *conclusion) judgeCount() {
 	switch {
 	case n >= least:
 	case c.series.tooSlow:
-		iteration := time.Duration(c.series.first.WallNs / (fewestFew + 1))
+		iteration := time.Duration(processNs(c.series.first) / (fewestFew + 1))
 		const calls = fewestFew + 1 + fewestMany + 1
 		c.Lower(stats.Unusable, "an iteration takes %v here, so that one repetition alone would have taken longer than was allowed (%v): it was run once. %d repetitions need about %s of %s", iteration.Round(time.Millisecond), brief(2*c.plan.MaxTime), least, brief(roundUp(time.Duration(least*calls)*iteration)), remedy.Of(remedy.MaxTime))
 	case n == 1:

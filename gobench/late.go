@@ -36,7 +36,7 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	typical := func(of func(Observation) float64) float64 {
 		return stats.Median(each(s.Repetitions, func(rep Repetition) float64 { return of(rep.Many) / float64(rep.Many.N) }))
 	}
-	wallNs, share := typical(wallNs), lateShare
+	wallNs, share := typical(processNs), lateShare
 	if m.plan.Gate != nil {
 		share = gatedLateShare
 	}
@@ -65,7 +65,7 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 
 // lateCost returns a ratio: the time of an iteration among those by which the last late run exceeds the timed
 // runs, divided by the time of a timed iteration. Its bounds leave out a tenth of the repetitions on either
-// side. All are NaN if there was no late run.
+// side, and allow for a shared core. All are NaN if there was no late run.
 func (c *conclusion) lateCost() stats.Estimate {
 	e := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ratio"}
 	if len(c.series.late) == 0 {
@@ -80,7 +80,8 @@ func (c *conclusion) lateCost() stats.Estimate {
 	}
 	slices.Sort(low)
 	slices.Sort(high)
-	e.Lo, e.Hi = stats.Quantile(low, strayShare), stats.Quantile(high, 1-strayShare)
+	off := c.sharedFactor()
+	e.Lo, e.Hi = stats.Quantile(low, strayShare)/off, stats.Quantile(high, 1-strayShare)*off
 	e.Value = (stats.Median(low) + stats.Median(high)) / 2
 	return e
 }

@@ -29,11 +29,12 @@ type Series struct {
 	first           Observation   // the first run of the search for few and many
 	late            []Observation // runs of more iterations than the repetitions have
 	spent           time.Duration // time of the processes by the clock
-	inDuets         time.Duration // the part of it that duets took
+	ownSpent        time.Duration // without that of duets
 	slowedByTracing bool          // then every other repetition is untraced
 	tooSlow         bool          // no repetition fits into the time: the first run replaces it
 	done            bool
-	known           bool   // its own time is known well enough
+	known           bool // its own time was known well enough when lookedAt repetitions were made
+	lookedAt        int
 	calls           *Calls // nil if single calls were not asked for
 }
 
@@ -66,8 +67,10 @@ type measurement struct {
 
 // standing is what is known of a group.
 type standing struct {
-	duets     bool // it is measured in duets
-	weighedAt int  // the repetitions that last showed whether it may be
+	// duets says that it is measured in duets, and noDuets that one of its benchmarks fails in them. weighedAt is the number
+	// of repetitions that last showed whether it may have duets.
+	duets, noDuets bool
+	weighedAt      int
 	// decided says that the sides of the limits are known, quiet that the group seems to be within them, and beyond
 	// that it is beyond one.
 	decided, quiet, beyond bool
@@ -75,7 +78,10 @@ type standing struct {
 }
 
 // turn is what is measured at once: a benchmark by itself, or both of a group in a duet.
-type turn []*Series
+type turn struct {
+	series []*Series
+	group  *standing
+}
 
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 	m.plan, m.standing, m.least = m.plan.forManyProcesses(), make([]standing, len(all)), m.plan.leastOf(pairsAmong(all))
@@ -89,12 +95,12 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 		alike(group)
 	}
 	return repeat.InTurn(m.rng, func() [][]turn { return m.unfinished(all) }, func(_ int, t turn) error {
-		m.tell(m.shareDone(all), t[0].Benchmark.Name)
+		m.tell(m.shareDone(all), t.series[0].Benchmark.Name)
 		m.setting.Checks.Look(ctx, nil)
-		if len(t) > 1 {
-			return m.runDuet(ctx, t)
+		if len(t.series) > 1 {
+			return m.runDuet(ctx, t.series, t.group)
 		}
-		return m.repeat(ctx, t[0])
+		return m.repeat(ctx, t.series[0])
 	})
 }
 
@@ -186,12 +192,12 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]turn) {
 		switch {
 		case failed:
 		case m.plan.PairsOnly:
-			more = !m.limits().Ended(pairsOf(group, now.duets), group[0].spent)
+			more = !group[0].tooSlow && !m.limits().Ended(pairsOf(group, now.duets), group[0].spent)
 		case len(group) > 1 && m.plan.Gate != nil:
 			more = !m.settled(group, now, pairsAmong(all), left)
 			beyond, looked = beyond || now.beyond, looked || now.lookedAt != lookedAt
 		case now.duets:
-			more = m.wantsOwn(group) || pairsOf(group, true) < m.least && !m.limits().Ended(pairsOf(group, true), group[0].spent)
+			more = (!m.ownKnown(group) || pairsOf(group, true) < m.least) && !m.limits().Ended(pairsOf(group, true), group[0].spent)
 		default:
 			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s, m.limits()) })
 		}
@@ -200,9 +206,9 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]turn) {
 		}
 		switch {
 		case more && now.quiet:
-			waiting = append(waiting, m.turns(group, now.duets))
+			waiting = append(waiting, m.turns(group, now))
 		case more:
-			busy = append(busy, m.turns(group, now.duets))
+			busy = append(busy, m.turns(group, now))
 		}
 	}
 	switch {
@@ -278,7 +284,7 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 		return false
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
-	*known = standing{duets: known.duets, weighedAt: known.weighedAt, decided: true, quiet: true, lookedAt: n}
+	known.decided, known.quiet, known.beyond, known.lookedAt = true, true, false, n
 	for _, c := range CompareAll(then, now, m.plan) {
 		switch c.side(m.plan, pairs) {
 		case stats.Beyond:
@@ -333,7 +339,7 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
 	m.settle()
 	o, err := m.runner.Run(ctx, s.Benchmark.inLayout(len(s.Repetitions)), n, traced)
-	s.spent += time.Duration(processNs(o))
+	s.spent, s.ownSpent = s.spent+time.Duration(processNs(o)), s.ownSpent+time.Duration(processNs(o))
 	var failed *FailedError
 	if errors.As(err, &failed) {
 		s.Failure = failed
@@ -396,7 +402,8 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 			if m.plan.Gate != nil {
 				many = math.Max(many, fewestGated)
 			}
-			s.choose(int(math.Min(most, math.Max(fewestMany, m.affordable(s, many, o.WallNs/float64(n))))))
+			iterationNs := math.Max(o.TimedNs/float64(n), (processNs(o)-processNs(s.first))/float64(max(1, n-fewestFew)))
+			s.choose(int(math.Min(most, math.Max(fewestMany, m.affordable(s, many, iterationNs)))))
 			return nil
 		}
 		if n == fewestFew {
@@ -410,14 +417,16 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 // benchmark, counting what is spent already, judged by the first run.
 func (m *measurement) affordsOne(s *Series) bool {
 	const calls = fewestFew + 1 + fewestMany + 1 // each process makes one call more
-	return s.spent+time.Duration(s.first.WallNs/(fewestFew+1)*calls) <= 2*m.plan.MaxTime
+	return s.spent+time.Duration(processNs(s.first)/(fewestFew+1)*calls) <= 2*m.plan.MaxTime
 }
 
 // affordable reduces the iterations of the longer run so that the least number of repetitions fits into the
-// time that is left. wallNs is the time of an iteration by the clock, which is longer on a busy machine.
-func (m *measurement) affordable(s *Series, many, wallNs float64) float64 {
+// time that is left, as far as the start and the setup of their processes leave any. iterationNs is the time of an iteration
+// by the clock, which is longer on a busy machine.
+func (m *measurement) affordable(s *Series, many, iterationNs float64) float64 {
 	left := math.Max(float64(m.plan.MaxTime-s.spent), float64(m.plan.MaxTime)/2)
-	all := float64(m.least) * many * (1 + 1./ratio) * wallNs
+	left = math.Max(0, left-float64(m.least)*2*math.Max(0, processNs(s.first)-(fewestFew+1)*iterationNs))
+	all := float64(m.least) * many * (1 + 1./ratio) * iterationNs
 	return many * math.Min(1, left/math.Max(all, 1))
 }
 

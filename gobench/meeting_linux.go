@@ -1,61 +1,76 @@
 package gobench
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// meeting lets two processes wait for one another each time that the timer of their benchmark starts, so that both are timed
-// at the same moments even if their setups take unlike times. Each opens a named pipe, one to read and the other to write,
-// which waits until both have (fifo(7)). They use two pipes in turn, since one of them may still hold the last one open.
+// meeting lets the two processes of a duet wait for one another after their setups, so that both are timed at the same
+// moments. Each opens a named pipe, one to read and the other to write, which waits until both have (fifo(7)).
 type meeting struct {
-	folder string
-	gone   sync.Once
-	ends   []*os.File // which the tool holds open, so that nobody waits any longer
+	folder   string
+	patience *time.Timer
+	over     sync.Once
+	end      *os.File // the tool's own, after which nobody waits any longer
 }
 
-// meetings are the names of the pipes, which the account in the testing package knows.
-var meetings = []string{"0", "1"}
+// mostPatience is the longest that one process waits for the other. It may hold something that the other one's setup needs.
+const mostPatience = 10 * time.Second
 
-// newMeeting makes the pipes in a new folder in dir.
-func newMeeting(dir string) (*meeting, error) {
+// newMeeting makes the pipe in a new folder in dir. It returns nil if that is not possible: then the processes don't wait for
+// one another.
+func newMeeting(dir string) *meeting {
 	folder, err := os.MkdirTemp(dir, "duet")
 	if err != nil {
-		return nil, fmt.Errorf("a folder for two benchmarks to meet in: %w", err)
+		return nil
 	}
-	for _, name := range meetings {
-		if err := unix.Mkfifo(filepath.Join(folder, name), 0o600); err != nil {
-			return nil, errors.Join(fmt.Errorf("a named pipe for two benchmarks to meet at: mkfifo %s: %w", filepath.Join(folder, name), err), os.RemoveAll(folder))
-		}
+	m := &meeting{folder: folder}
+	if unix.Mkfifo(m.pipe(), 0o600) != nil {
+		os.Remove(folder)
+		return nil
 	}
-	return &meeting{folder: folder}, nil
+	m.patience = time.AfterFunc(mostPatience, m.leave)
+	return m
 }
 
-// env returns the variables for the first and for the second process.
-func (m *meeting) env() [2]string {
-	return [2]string{"CHRONOSCOPE_MEETS=w" + m.folder, "CHRONOSCOPE_MEETS=r" + m.folder}
+func (m *meeting) pipe() string { return filepath.Join(m.folder, "pipe") }
+
+// env returns a variable that says at which start of its timer each process meets the other, as the account in the testing
+// package reads it.
+func (m *meeting) env(starts [2]int) (variables [2][]string) {
+	if m == nil {
+		return variables
+	}
+	for i, mode := range []string{"write", "read"} {
+		variables[i] = []string{fmt.Sprintf("CHRONOSCOPE_MEETS=%d %s %s", starts[i], mode, m.pipe())}
+	}
+	return variables
 }
 
-// leave says that one of the processes has ended, so that the other one need not wait for it.
+// leave says that one of the processes has ended, so that the other one does not wait for it.
 func (m *meeting) leave() {
-	m.gone.Do(func() {
-		for _, name := range meetings {
-			if f, err := os.OpenFile(filepath.Join(m.folder, name), os.O_RDWR|unix.O_NONBLOCK, 0); err == nil {
-				m.ends = append(m.ends, f)
-			}
-		}
+	if m == nil {
+		return
+	}
+	m.over.Do(func() {
+		m.end, _ = os.OpenFile(m.pipe(), os.O_RDWR|unix.O_NONBLOCK, 0) // without it, the other one waits until its time-out
 	})
 }
 
-// close removes the pipes.
+// close removes the pipe.
 func (m *meeting) close() error {
-	for _, f := range m.ends {
-		f.Close()
+	if m == nil {
+		return nil
+	}
+	m.patience.Stop()
+	m.leave()
+	if m.end != nil {
+		m.end.Close()
 	}
 	return os.RemoveAll(m.folder)
 }

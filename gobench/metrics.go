@@ -44,8 +44,8 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
 	then, now := a.Repetitions, b.Repetitions
-	if isCount(unit) {
-		then, now = slices.Concat(then, a.Duets), slices.Concat(now, b.Duets)
+	if isCount(unit) && inDuets(a, b) {
+		then, now = a.Duets, b.Duets
 	}
 	for i := range min(len(then), len(now)) { // also if something disturbed the time
 		x, ok := then[i].metricIn(unit)

@@ -25,6 +25,8 @@ type Observation struct {
 	WaitNs, SelfWaitNs float64
 	// Single says that one goroutine did all of the work, and no garbage was collected. False if unknown.
 	Single bool
+	// Starts is how many times the timer started until the iterations began: the setup may stop it. 0 if unknown.
+	Starts int
 	// Signals is how many times a signal stopped a traced process. StoppedNs is how long the process stood
 	// still for the tracer.
 	Signals   int

@@ -27,7 +27,7 @@ type Plan struct {
 	// others.
 	Gate *Gate
 	// PairsOnly says that only the pairs of a group matter. Then a group is measured until it has MostRepetitions of
-	// them, or MaxTime is spent, and how a cost changes with more iterations is not measured.
+	// them, or its time is spent, whatever its precision is. How a cost changes with more iterations is not measured.
 	PairsOnly bool
 	// FailFast ends the measurement of all groups when the gate fails.
 	FailFast bool

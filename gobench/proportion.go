@@ -33,20 +33,30 @@ func (c *conclusion) judgeProportion() {
 		return
 	}
 	few, change := c.used[0].Few.N, beyondChance(each(c.used, c.change))
+	off := c.sharedFactor()
 	switch fixed := beyondChance(each(c.used, c.fixedPart)); {
-	case fixed.Lo > fixedShare:
+	case fixed.Lo > fixedShare+off-1:
 		ns := beyondChance(each(c.used, func(rep Repetition) float64 { return c.fixedPart(rep) * c.ranNs(rep.Few) })).Value
 		c.Lower(stats.Suspect, "each call of it takes %v beyond its b.N iterations, in the timed part: call b.ResetTimer after the setup, or loop with b.Loop", time.Duration(ns).Round(10*time.Microsecond))
-	case change.Hi < 1-changeShare && beyondChance(each(c.used, c.onceNs)).Lo > runtimeNs:
+	case change.Hi*off < 1-changeShare && beyondChance(each(c.used, c.onceNs)).Lo > runtimeNs:
 		c.Lower(stats.Suspect, "the first %d iterations take %.3g times as long as as many later ones: call b.ResetTimer after what is set up or warmed once, or loop with b.Loop", few, 1/change.Value)
 	}
-	if change.Lo > 1+changeShare {
+	if change.Lo/off > 1+changeShare {
 		c.Lower(stats.Suspect, "an iteration after the first %d takes %.3g times as long as one of them: its cost grows with b.N, and no figure holds for all: let no slice, map or file grow from iteration to iteration", few, change.Value)
 	}
 	if c.late = c.lateCost(); changes(c.late) {
 		late := c.series.late[len(c.series.late)-1]
 		c.Lower(stats.Suspect, "in a run of %d iterations those after the first %d take %.3g times as long as the ones that were timed, so that no figure holds for all b.N: fill caches before b.ResetTimer, and let nothing grow from iteration to iteration", late.N, c.Iterations, c.late.Value)
 	}
+}
+
+// sharedFactor returns the factor by which the ratio of the times of two runs may be off because something else used the
+// core in one of them only. The ratio is of differences to a third run, so that the factor counts twice.
+func (c *conclusion) sharedFactor() float64 {
+	if c.leftShared || c.sharing.Suspicion("", c.sharing.Slowed) == "" {
+		return 1
+	}
+	return (1 + c.sharing.Slowed) * (1 + c.sharing.Slowed)
 }
 
 // judgeWork reports whether the iterations take any time that can be seen. If not, it lowers the verdict: the

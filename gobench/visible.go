@@ -83,6 +83,9 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 			}
 		}
 		v.NeededNs = float64(v.Needed) * v.PairNs
+		if c.duets { // the benchmarks also run by themselves
+			v.NeededNs /= 1 - plan.ownShare()
+		}
 		seen = append(seen, v)
 	}
 	return seen

@@ -155,6 +155,11 @@ func (t *benchFlags) check(c *call) (err error) {
 			return err
 		}
 	}
+	for _, pattern := range c.args {
+		if strings.HasSuffix(pattern, "%") {
+			return usagef("%q is no package: give a share with its flag, such as --see 5%%", pattern)
+		}
+	}
 	if info, err := os.Stat(t.directory); err != nil || !info.IsDir() {
 		return usagef("-C: %q is no folder: give that of the module", t.directory)
 	}

@@ -4,23 +4,60 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 )
 
-// BenchmarkMeets is run in two processes at once. The one that comes first sets up for longer. Each reports when it had set
-// up, when its iterations began and ended, how many CPUs it may use, and its GOMAXPROCS.
+// The benchmarks are run in two processes at once. The one that comes first sets up for longer. Each reports when it had set
+// up, when its iterations began, how many CPUs it may use, and its GOMAXPROCS.
+
 func BenchmarkMeets(b *testing.B) {
-	if b.N > 1 && write(filepath.Join(os.Getenv("DUET_FOLDER"), "first")) == nil {
-		time.Sleep(200 * time.Millisecond)
-	}
-	ready := time.Now()
+	ready := setUp(b)
 	b.ResetTimer()
 	began := time.Now()
 	for range b.N {
-		for time.Since(began) < 20*time.Millisecond {
-		}
+		work(began)
 	}
+	report(b, ready, began)
+}
+
+func BenchmarkMeetsInLoop(b *testing.B) {
+	ready := setUp(b)
+	var began time.Time
+	for b.Loop() {
+		if began.IsZero() {
+			began = time.Now()
+		}
+		work(began)
+	}
+	report(b, ready, began)
+}
+
+func BenchmarkMeetsLate(b *testing.B) {
+	b.StopTimer()
+	ready := setUp(b)
+	b.StartTimer()
+	began := time.Now()
+	for range b.N {
+		work(began)
+	}
+	report(b, ready, began)
+}
+
+func setUp(b *testing.B) (ready time.Time) {
+	if write(filepath.Join(os.Getenv("DUET_FOLDER"), b.Name()+strconv.Itoa(b.N))) == nil {
+		time.Sleep(200 * time.Millisecond)
+	}
+	return time.Now()
+}
+
+func work(began time.Time) {
+	for time.Since(began) < 20*time.Millisecond {
+	}
+}
+
+func report(b *testing.B, ready, began time.Time) {
 	b.ReportMetric(float64(ready.UnixMicro()), "ready")
 	b.ReportMetric(float64(began.UnixMicro()), "began")
 	b.ReportMetric(float64(runtime.NumCPU()), "cpus")
