@@ -62,8 +62,10 @@ var corrections = []correction{
 	{"waits for a CPU", "gobench/kind.go", "\treturn math.Max(0, wait)\n", "\treturn 0 * math.Max(0, wait)\n"},
 	{"what others ran, where it blocks", "gobench/kind.go", "\tif k.mayBlock && o.OthersNs > ns {", "\tif false {"},
 	{"delays that two revisions share", "gobench/compare.go", "\tif alike {", "\tif false && alike {"},
-	{"CPU time in duets", "gobench/duet.go", "ns := rep.perIteration(cpuNs)", "ns := rep.perIteration(timedNs)"},
-	{"benchmarks that have no duets", "gobench/duet.go", "return !k.alone || k.mayBlock || k.apart || k.untimed > untimedShare", "return false"},
+	{"CPU time in duets", "gobench/duet.go", "cpu, idle := rep.perIteration(cpuNs)", "cpu, idle := rep.perIteration(timedNs)"},
+	{"benchmarks that have no duets", "gobench/duet.go", "return !k.alone && !collects ||", "_ = collects\n\t\treturn false &&"},
+	{"waits in duets", "gobench/duet.go", "Hi: cpu + math.Max(0, idle)}", "Hi: cpu}"},
+	{"threads that run at once in duets", "gobench/duet.go", "Lo: cpu * (1 - atOnce)", "Lo: cpu"},
 	{"one kind of both revisions", "gobench/compare.go", "\treturn a.with(b), b.with(a), true\n", "\treturn a, b, true\n"},
 }
 

@@ -30,7 +30,7 @@ type account struct {
 	switches, majorFaults float64
 	collections           float64 // garbage collections
 	measuringNs           float64 // CPU time of the measuring process; below 0 if unknown
-	single                float64 // above 0 if one goroutine did all of the work, and no garbage was collected
+	single                float64 // 1 if one goroutine did all of the work, 2 if garbage was collected, too
 	starts                float64 // how many times the timer started before the iterations
 	threads               []process.Thread
 }
@@ -113,7 +113,7 @@ func (a account) take(o *Observation) {
 		o.WaitNs = workersWaitNs(a.threads)
 	}
 	o.InvoluntarySwitches, o.MajorFaults, o.Collections = a.switches, a.majorFaults, a.collections
-	o.Single, o.Starts = a.single > 0, int(a.starts)
+	o.Single, o.OneGoroutine, o.Starts = a.single == 1, a.single > 0, int(a.starts)
 }
 
 // accountMark is how an account begins among the fields of a result.

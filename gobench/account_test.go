@@ -45,7 +45,7 @@ func TestAccountIsTaken(t *testing.T) {
 	}
 	o.WallNs, o.CPUNs, o.StoppedNs, o.OthersNs = 340_000, 900_000, 5000, 10_000
 	a.take(&o)
-	if o.TimedNs != 160077 || o.WallNs != 170_000 || o.CPUNs != 150_000 || o.WaitNs != 16_000 || o.InvoluntarySwitches != 3 || o.MajorFaults != 1 || o.Collections != 2 || o.StoppedNs != 0 || o.OthersNs != 5000 || !o.Single || o.Starts != 2 {
+	if o.TimedNs != 160077 || o.WallNs != 170_000 || o.CPUNs != 150_000 || o.WaitNs != 16_000 || o.InvoluntarySwitches != 3 || o.MajorFaults != 1 || o.Collections != 2 || o.StoppedNs != 0 || o.OthersNs != 5000 || !o.Single || !o.OneGoroutine || o.Starts != 2 {
 		t.Errorf("%+v", o)
 	}
 	if o.Metrics[0].Value != 3999./160 || o.Metrics[1].Value != 1590./160 {

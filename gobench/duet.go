@@ -82,9 +82,13 @@ func (m *measurement) weigh(group []*Series, now *standing) {
 // that enough of the time is left.
 const duetsFrom = 0.5
 
-// suitDuets reports whether the two benchmarks of a group may be measured in duets: both compute in one thread at a
-// time, nearly all the time, so that their CPU time is their time (the bounds of [duetPairs] allow for the rest), and nothing
-// but times and allocations has a limit.
+// mostAtOnce is the longest time for which threads of the garbage collector may run at the same time as a benchmark that has
+// duets, as a share of its CPU time.
+const mostAtOnce = 0.3
+
+// suitDuets reports whether the two benchmarks of a group may be measured in duets: both compute all the time, in one thread at
+// a time or in one goroutine, so that their CPU time is about their time (the bounds of [duetPairs] allow for the rest), and
+// nothing but times and allocations has a limit.
 func (m *measurement) suitDuets(group []*Series) bool {
 	runner, ok := m.runner.(DuetRunner)
 	if !ok || !runner.CanDuet() || len(group) != 2 || group[0].many != group[1].many {
@@ -103,7 +107,8 @@ func (m *measurement) suitDuets(group []*Series) bool {
 			return true
 		}
 		k := Conclude(s, m.plan, m.setting).timed.kind
-		return !k.alone || k.mayBlock || k.apart || k.untimed > nothingMissing
+		collects := s.oneGoroutine() && !k.blocks && k.missing > -mostAtOnce
+		return !k.alone && !collects || k.mayBlock || k.apart || k.untimed > nothingMissing
 	})
 }
 
@@ -219,15 +224,21 @@ func (m *measurement) together(ctx context.Context, group []*Series, n int) (sho
 	return shown, cmp.Or(errs[0], errs[1])
 }
 
-// procsInDuets returns the GOMAXPROCS of a group's duets: that of the benchmarks by themselves. It makes no difference to a
-// single goroutine, but on one CPU the start of a process takes twice as long with two as with one.
+// procsInDuets returns the GOMAXPROCS of a group's duets: that of the benchmarks by themselves, or 1 if each has one goroutine.
+// On one CPU, with a GOMAXPROCS of 2 the start of a process takes twice as long as with 1, and threads of the garbage collector
+// that wait for one another use a third more CPU time.
 func procsInDuets(group []*Series) int {
 	for _, s := range group {
-		if slices.ContainsFunc(s.Repetitions, func(rep Repetition) bool { return !rep.single() }) {
+		if !s.oneGoroutine() {
 			return s.first.Procs
 		}
 	}
 	return 1
+}
+
+// oneGoroutine reports whether one goroutine did all of the work, except collecting garbage.
+func (s *Series) oneGoroutine() bool {
+	return !slices.ContainsFunc(s.Repetitions, func(rep Repetition) bool { return !rep.Few.OneGoroutine || !rep.Many.OneGoroutine })
 }
 
 // wallOf returns the time by the clock of two processes that ran at once.
@@ -240,21 +251,32 @@ func inDuets(a, b *Result) bool { return min(len(a.Duets), len(b.Duets)) >= leas
 // one's use of the caches add to both. A time is longer if the benchmark also waited for something else than a CPU, and
 // shorter if several of its threads ran at once when it had more CPUs. As far as that is the same for both, it cancels.
 func duetPairs(a, b *Result) (pairs stats.Pairs, numbers []int) {
-	bounded := func(r *Result, rep Repetition) stats.Bounded {
-		cpu := rep.perIteration(cpuNs)
-		atOnce, idle := 0., rep.perIteration(idleNs)
-		if !rep.single() {
-			atOnce = math.Max(0, -r.timed.kind.missing) * cpu
+	bounded := func(rep Repetition, atOnce float64) stats.Bounded {
+		cpu, idle := rep.perIteration(cpuNs), rep.perIteration(idleNs)
+		if math.IsNaN(idle) { // a thread has ended
+			idle = 0
 		}
-		if math.IsNaN(idle) {
-			idle = math.Max(0, r.timed.kind.missing) * cpu
+		if rep.single() {
+			atOnce = 0
 		}
-		return stats.Bounded{Lo: cpu - atOnce, Mid: cpu, Hi: cpu + math.Max(0, idle)}
+		return stats.Bounded{Lo: cpu * (1 - atOnce), Mid: cpu, Hi: cpu + math.Max(0, idle)}
 	}
 	var first, second []stats.Bounded
+	then, now := atOnce(a.timed.kind, b.timed.kind)
 	for i := range min(len(a.Duets), len(b.Duets)) {
-		first, second = append(first, bounded(a, a.Duets[i])), append(second, bounded(b, b.Duets[i]))
+		first, second = append(first, bounded(a.Duets[i], then)), append(second, bounded(b.Duets[i], now))
 	}
 	numbers = pairs.AddAlike(first, second)
 	return pairs, numbers
+}
+
+// atOnce returns the shares of the CPU times of two benchmarks for which several of their threads ran at once, when they ran by
+// themselves. It is the mean for both, if they may have the same share.
+func atOnce(a, b kind) (then, now float64) {
+	first, second := stats.MedianOrRange(a.idle, ""), stats.MedianOrRange(b.idle, "")
+	then, now = math.Max(0, -first.Value), math.Max(0, -second.Value)
+	if first.Lo <= second.Hi && second.Lo <= first.Hi {
+		then, now = (then+now)/2, (then+now)/2
+	}
+	return then, now
 }

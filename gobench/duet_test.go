@@ -23,7 +23,9 @@ type recordedCore struct {
 	rng     *rand.Rand
 	atNs    float64
 	slower  map[string]float64 // by name, of the new revision
-	threads float64            // that a benchmark runs at once; 0 means 1
+	threads float64            // of either revision; 0 means 1
+	more    float64            // threads of the new revision
+	one     bool               // all of them but one collect garbage
 	fails   bool               // the new revision fails in duets
 	sleeps  map[string]float64 // by which share of their time revisions wait for something else
 	can     bool
@@ -83,12 +85,20 @@ func (r *recordedCore) work(j *job, turnNs float64) {
 	}
 }
 
-func (r *recordedCore) observed(j *job, n int, wallNs float64) Observation {
-	threads := math.Max(1, r.threads)
+// threadsOf returns how many threads of a benchmark run at once, on average, if it has two CPUs.
+func (r *recordedCore) threadsOf(b Benchmark) float64 {
+	if b.Revision == "" {
+		return math.Max(1, math.Max(r.threads, r.more))
+	}
+	return math.Max(1, r.threads)
+}
+
+// observed returns what a process showed that had as many CPUs as it has threads, or just one.
+func (r *recordedCore) observed(j *job, n int, wallNs, threads float64) Observation {
 	timedNs, waitNs := j.endNs-j.beganNs, j.endNs-j.beganNs-j.cpuNs
 	timedNs += j.sleepsNs
 	return Observation{
-		N: n, Procs: 2, TimedNs: timedNs, WallNs: timedNs, CPUNs: threads * j.cpuNs, WaitNs: waitNs, ProcessNs: wallNs,
+		N: n, Procs: 2, OneGoroutine: r.one, TimedNs: timedNs, WallNs: timedNs, CPUNs: threads * j.cpuNs, WaitNs: waitNs, ProcessNs: wallNs,
 		SlowedBefore: math.NaN(), SlowedAfter: math.NaN(), OthersNs: math.NaN(),
 	}
 }
@@ -100,7 +110,7 @@ func (r *recordedCore) Run(ctx context.Context, b Benchmark, n int, _ bool) (Obs
 	r.atNs += 1e6 * r.rng.ExpFloat64() // what the tool does between runs
 	j, began, before := r.job(b, n), r.atNs, r.slowed()
 	r.work(j, math.Inf(1))
-	o := r.observed(j, n, r.atNs-began)
+	o := r.observed(j, n, r.atNs-began, r.threadsOf(b))
 	o.SlowedBefore, o.SlowedAfter = before, r.slowed()
 	return o, nil
 }
@@ -112,11 +122,14 @@ func (r *recordedCore) RunDuet(_ context.Context, d Duet) (o [2]Observation, err
 	r.atNs += 1e6 * r.rng.ExpFloat64()
 	began := r.atNs
 	jobs := [2]*job{r.job(d.Benchmarks[0], d.N), r.job(d.Benchmarks[1], d.N)}
+	for i, b := range d.Benchmarks {
+		jobs[i].leftNs *= r.threadsOf(b)
+	}
 	for i := 0; jobs[0].leftNs > 0 || jobs[1].leftNs > 0; i++ {
 		r.work(jobs[i%2], sliceNs*(0.7+0.6*r.rng.Float64()))
 	}
 	for i, j := range jobs {
-		o[i] = r.observed(j, d.N, r.atNs-began)
+		o[i] = r.observed(j, d.N, r.atNs-began, 1)
 		if r.fails && d.Benchmarks[i].Revision == "" {
 			errs[i] = &FailedError{Benchmark: d.Benchmarks[i], Why: "it fails"}
 		}
@@ -223,7 +236,9 @@ func TestDuetsHold(t *testing.T) {
 // one does not tell its time, and the other figure is not known to be the same in a duet.
 func TestNoDuets(t *testing.T) {
 	for name, change := range map[string]func(*recordedCore, *Plan){
-		"two threads":     func(r *recordedCore, _ *Plan) { r.threads = 1.5 },
+		"two threads":     func(r *recordedCore, _ *Plan) { r.threads = 1.2 },
+		"much garbage":    func(r *recordedCore, _ *Plan) { r.threads, r.one = 2, true },
+		"it sleeps":       func(r *recordedCore, _ *Plan) { r.sleeps = map[string]float64{"then": 0.5, "": 0.5} },
 		"a limit of ns/x": func(_ *recordedCore, p *Plan) { p.Gate.Metrics = map[string]float64{"ns/x": 0.1} },
 		"can't":           func(r *recordedCore, _ *Plan) { r.can = false },
 		"no time":         func(_ *recordedCore, p *Plan) { p.MaxTime = 200 * time.Millisecond },
@@ -238,6 +253,36 @@ func TestNoDuets(t *testing.T) {
 	plan.Gate.Metrics = map[string]float64{allocsUnit: 0, bytesUnit: 0.01}
 	if compareOn(runner, []string{"BenchmarkX"}, plan); runner.duets == 0 {
 		t.Error("a limit of allocations: no duets")
+	}
+}
+
+// Threads that run at once on two CPUs, such as the garbage collector's, take their turns on the one CPU of a duet. The same
+// share of them in both revisions cancels. A revision that has more of them takes more CPU time, but is not known to take
+// longer.
+func TestCollectorsInDuets(t *testing.T) {
+	for name, c := range map[string]struct {
+		threads, more, slower float64
+		least, most           int // of the gates that find something
+	}{"alike": {1.15, 0, 1, 0, 1}, "alike, 5 % slower": {1.15, 0, 1.05, 36, 40}, "more in the new one": {1, 1.15, 1, 0, 1}} {
+		beyond := 0
+		for seed := range uint64(20) {
+			for _, runner := range recordedCores(t, seed) {
+				plan := quickGate(6*time.Second, 0.01)
+				runner.one = true
+				plan.Seed, runner.threads, runner.more, runner.slower = seed, c.threads, c.more, map[string]float64{"BenchmarkX": c.slower}
+				j, _ := compareOn(runner, []string{"BenchmarkX"}, plan)
+				if j[0].Side == stats.Beyond {
+					beyond++
+				}
+				if !j[0].duets {
+					t.Errorf("%s: no duets", name)
+				}
+			}
+		}
+		t.Logf("%s: %d of 40 beyond the limit", name, beyond)
+		if beyond < c.least || beyond > c.most {
+			t.Errorf("%s: %d of 40 gates find something, want %d to %d", name, beyond, c.least, c.most)
+		}
 	}
 }
 

@@ -23,8 +23,9 @@ type Observation struct {
 	// that is certainly not due to other programs, as these had less CPU time: the threads waited for one
 	// another, or for an idle CPU to wake up, as they would on a machine of its own.
 	WaitNs, SelfWaitNs float64
-	// Single says that one goroutine did all of the work, and no garbage was collected. False if unknown.
-	Single bool
+	// OneGoroutine says that one goroutine did all of the work, except collecting garbage, and Single that no garbage was
+	// collected either. False if unknown.
+	OneGoroutine, Single bool
 	// Starts is how many times the timer started until the iterations began: the setup may stop it. 0 if unknown.
 	Starts int
 	// Signals is how many times a signal stopped a traced process. StoppedNs is how long the process stood
