@@ -22,7 +22,7 @@ func TestWithAccount(t *testing.T) {
 	got, ok := withAccount(starts + resets + runs + writes)
 	want := strings.Replace(starts, "timerOn {\n", "timerOn {\n\t\tchronoscopeStart(b.N, b.duration)\n", 1)
 	want += strings.Replace(resets, "{\n", "{\n\tif b.timerOn {\n\t\tchronoscopeStart(b.N, 0)\n\t}\n", 1)
-	want += strings.Replace(runs, "StopTimer()\n", "StopTimer()\n\tchronoscopeEnd()\n", 1) + strings.Replace(writes, "MemString", "chronoscopeMemString", 1)
+	want += strings.Replace(strings.Replace(runs, "StopTimer()\n", "StopTimer()\n\tchronoscopeEnd()\n", 1), "\tb.ResetTimer", "\tchronoscopeLooks = 0\n\tb.ResetTimer", 1) + strings.Replace(writes, "MemString", "chronoscopeMemString", 1)
 	if !ok || got != want {
 		t.Errorf("%v:\n%s", ok, got)
 	}

@@ -8,11 +8,11 @@
 // cancels (nanoBench takes differences for the same reason; Abel and Reineke, nanoBench: A Low-Overhead Tool
 // for Running Microbenchmarks on x86 Systems, ISPASS 2020).
 //
-// The testing package is compiled with one addition (go build -overlay). When the
-// benchmark's timer starts after the setup and just after its function, outside of the timer, the process reads what the
-// kernel counted of it and of its threads, on Linux. So the CPU time includes neither the start of the process, nor TestMain,
-// nor the setup, and the process need not be traced. It also prints time, allocations and bytes before they are divided by b.N and rounded. If
-// a Go version's testing package is written otherwise, the figures are for the whole process.
+// The testing package is compiled with one addition (go build -overlay). When the benchmark's timer starts after the
+// setup and just after its function, outside of the timer, the process reads what the kernel counted of it and of its
+// threads, on Linux. So the CPU time includes neither the start of the process, nor TestMain, nor the setup, and the
+// process need not be traced. It also prints time, allocations and bytes before they are divided by b.N and rounded.
+// If a Go version's testing package is written otherwise, the figures are for the whole process.
 //
 // The CPU time of the process and the run-queue wait of its threads are measured together with the benchmark's
 // own time. They tell which time would have passed on a machine of its own:
@@ -26,9 +26,9 @@
 // Others have delayed it by no more than the CPU time that they used meanwhile ([process.Others]). The rest of the
 // wait is its own: its threads waited for one another, or for an idle CPU to wake up.
 //
-// What slows the whole machine for moments, such as a neighbour on the core's second hyperthread, shows in no counter. Two
-// benchmarks that are compared and compute in one thread also run in duets: at the same time on one CPU, by turns of
-// milliseconds, so that it slows both. Their ratio is that of the CPU times of the duets.
+// What slows the whole machine for moments, such as a neighbour on the core's second hyperthread, shows in no
+// counter. Two benchmarks that are compared and compute in one thread also run in duets: at the same time on one CPU,
+// by turns of milliseconds, so that it slows both. Their ratio is that of the CPU times of the duets.
 //
 // [Compile] compiles the tests of packages, [Processes.Discover] finds the benchmarks in them, [Measure]
 // repeats these in turn, [Conclude] makes a [Result] from the measurements of one, and [Compare] compares two

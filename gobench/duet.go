@@ -15,12 +15,12 @@ import (
 )
 
 // A core may run much faster at one moment than at another, and no counter tells: another virtual machine uses its second
-// hyperthread, or the clock rate changes. Two runs that are made one after the other meet different moments. In a duet,
-// two benchmarks run at the same time on one CPU, so that the scheduler lets them take turns of a few milliseconds: both
-// meet the same moments, and the ratio of their CPU times scatters less. (Bulej, Horký, Tůma, Farquet and Prokopec, Duet
-// Benchmarking: Improving Measurement Accuracy in the Cloud, ICPE 2020, run both on CPUs of their own. Two CPUs may be
-// shared by different neighbours.) Each also finds caches that the other has used. The time that this adds is in
-// proportion to the time that they run, so that it cancels in the ratio, unless only one of them needs the caches.
+// hyperthread, or the clock rate changes. Two runs that are made one after the other see different conditions. In a duet,
+// two benchmarks run at the same time on one CPU, so that the scheduler alternates between them every few milliseconds: both
+// see the same conditions, and the ratio of their CPU times scatters less. (Bulej, Horký, Tůma, Farquet and Prokopec, Duet
+// Benchmarking: Improving Measurement Accuracy in the Cloud, ICPE 2020, run each on a CPU of its own, but different neighbours
+// may share the two CPUs.) Each also finds the caches as the other left them. The added time is in proportion to the time that
+// they run, so that it cancels in the ratio, unless only one of them needs the caches.
 //
 // Duets tell ratios only. A benchmark's own time comes from runs by itself.
 
@@ -40,7 +40,7 @@ type Duet struct {
 	Starts     [2]int       // how many times the timer of each starts until its iterations begin; 0 if unknown
 	N          int          // iterations of each
 	Procs      int          // GOMAXPROCS of both, unless they set it
-	Number     int          // of earlier duets of these benchmarks; it chooses the CPU
+	Turn       int          // selects the CPU
 }
 
 // CanDuet implements [DuetRunner].
@@ -50,7 +50,7 @@ func (p Processes) CanDuet() bool { return len(p.DuetCPUs) > 0 }
 func (p Processes) RunDuet(ctx context.Context, d Duet) (o [2]Observation, errs [2]error) {
 	meets := newMeeting(filepath.Dir(d.Benchmarks[0].Binary))
 	env := meets.env(d.Starts)
-	on := Processes{CPUs: []int{p.DuetCPUs[d.Number%len(p.DuetCPUs)]}, Timeout: 2 * p.Timeout, Nice: p.Nice}
+	on := Processes{CPUs: []int{p.DuetCPUs[d.Turn%len(p.DuetCPUs)]}, Timeout: 2 * p.Timeout, Nice: p.Nice}
 	var both sync.WaitGroup
 	for i, b := range d.Benchmarks {
 		both.Go(func() {
@@ -59,22 +59,20 @@ func (p Processes) RunDuet(ctx context.Context, d Duet) (o [2]Observation, errs 
 		})
 	}
 	both.Wait()
-	if err := meets.close(); err != nil && errs == [2]error{} {
-		errs[0] = err
-	}
+	meets.close()
 	return o, errs
 }
 
 // weigh finds out whether a group may be measured in duets. It looks again until there are enough pairs for a first look of
-// the gate, since something may have disturbed the first repetitions. After that look a change of the pairs would take the
-// chance of an error twice.
+// the gate, since something may have disturbed the first repetitions. After that look a change of the pairs would spend the
+// rate of errors twice.
 func (m *measurement) weigh(group []*Series, now *standing) {
 	fewest := min(len(group[0].Repetitions), len(group[len(group)-1].Repetitions))
-	if now.duets || now.noDuets || fewest <= now.weighedAt || fewest < m.plan.LeastRepetitions || fewest > m.least {
+	if now.duets || now.noDuets || fewest <= now.weighedAt || fewest < m.plan.LeastRepetitions || fewest > m.least || m.plan.MostRepetitions > 0 && fewest >= m.plan.MostRepetitions {
 		return
 	}
 	if now.weighedAt = fewest; m.suitDuets(group) {
-		*now = standing{duets: true}
+		*now = standing{duets: true, procs: procsInDuets(group)}
 	}
 }
 
@@ -82,8 +80,8 @@ func (m *measurement) weigh(group []*Series, now *standing) {
 // that enough of the time is left.
 const duetsFrom = 0.5
 
-// mostAtOnce is the longest time for which threads of the garbage collector may run at the same time as a benchmark that has
-// duets, as a share of its CPU time.
+// mostAtOnce is the largest share of its CPU time for which threads of the garbage collector may run in parallel with a
+// benchmark in duets.
 const mostAtOnce = 0.3
 
 // suitDuets reports whether the two benchmarks of a group may be measured in duets: both compute all the time, in one thread at
@@ -118,7 +116,7 @@ func (m *measurement) turns(group []*Series, now *standing) (all []turn) {
 	if now.duets {
 		all = append(all, turn{group, now})
 	}
-	if !now.duets || m.wantsOwn(group) {
+	if !now.duets || m.wantsOwn(group, now) {
 		for _, s := range group {
 			all = append(all, turn{[]*Series{s}, now})
 		}
@@ -138,25 +136,21 @@ func (p Plan) ownShare() float64 {
 }
 
 // wantsOwn reports whether the own time of a benchmark of a group with duets is not known well enough, and time is left for it.
-func (m *measurement) wantsOwn(group []*Series) bool {
+func (m *measurement) wantsOwn(group []*Series, now *standing) bool {
 	var own time.Duration
 	for _, s := range group {
 		own += s.ownSpent
 	}
-	return float64(own) <= m.plan.ownShare()*float64(spentOn(group)) && !m.ownKnown(group)
+	return float64(own) <= m.plan.ownShare()*float64(spentOn(group)) && !m.ownKnown(group, now)
 }
 
 // ownKnown reports whether the own times of both benchmarks of a group are known well enough.
-func (m *measurement) ownKnown(group []*Series) bool {
-	for _, s := range group {
-		if n := len(s.Repetitions); n != s.lookedAt {
-			s.lookedAt, s.known = n, m.enough(s, m.plan.limits())
-		}
-		if !s.known {
-			return false
-		}
+func (m *measurement) ownKnown(group []*Series, now *standing) bool {
+	if n := len(group[1].Repetitions); n != now.ownAt {
+		now.ownAt = n
+		now.ownKnown = !slices.ContainsFunc(group, func(s *Series) bool { return !m.enough(s, m.plan.limits()) })
 	}
-	return true
+	return now.ownKnown
 }
 
 // pairsOf returns how many pairs of a group count.
@@ -168,7 +162,8 @@ func pairsOf(group []*Series, duets bool) int {
 }
 
 // runDuet makes one more duet of a group, of few and of many iterations, in random order. The late runs come before the
-// first one. If a benchmark fails in a duet, perhaps because both use the same file or port, the group goes on without duets.
+// first one. If a benchmark fails in a duet, perhaps because both use the same file or port, the group goes on without duets,
+// or ends with those that it has if the gate has looked at them.
 func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standing) error {
 	if len(group[0].Duets) == 0 {
 		for _, s := range group {
@@ -177,49 +172,45 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standin
 			}
 		}
 	}
-	var pair [2]Repetition
-	counts := []int{max(fewestFew, group[0].many/farRatio), group[0].many}
-	few := counts[0]
+	few, many := max(fewestFew, group[0].many/farRatio), group[0].many
+	counts := []int{few, many}
 	m.rng.Shuffle(len(counts), func(i, j int) { counts[i], counts[j] = counts[j], counts[i] })
+	shown := map[int][2]Observation{}
 	for _, n := range counts {
-		o, err := m.together(ctx, group, n)
+		o, err := m.together(ctx, group, now.procs, n)
 		var failed *FailedError
-		if errors.As(err, &failed) {
-			*now = standing{noDuets: true}
-			for _, s := range group {
-				s.Duets = nil
-			}
+		switch {
+		case errors.As(err, &failed) && now.lookedAt > 0:
+			now.decided = true
 			return nil
-		}
-		if err != nil {
+		case errors.As(err, &failed):
+			*now, group[0].Duets, group[1].Duets = standing{noDuets: true}, nil, nil
+			return nil
+		case err != nil:
 			return err
 		}
-		for i := range pair {
-			if n == few {
-				pair[i].Few = o[i]
-			} else {
-				pair[i].Many = o[i]
-			}
-		}
+		shown[n] = o
 	}
 	for i, s := range group {
-		s.Duets = append(s.Duets, pair[i])
+		s.Duets = append(s.Duets, Repetition{Few: shown[few][i], Many: shown[many][i]})
 	}
 	return nil
 }
 
 // together runs both benchmarks of a group at the same time. Which one starts first is drawn at random.
-func (m *measurement) together(ctx context.Context, group []*Series, n int) (shown [2]Observation, err error) {
+func (m *measurement) together(ctx context.Context, group []*Series, procs, n int) (shown [2]Observation, err error) {
 	order, number := m.rng.Perm(2), len(group[0].Duets)
-	d := Duet{N: n, Procs: procsInDuets(group), Number: number}
+	d := Duet{N: n, Procs: procs, Turn: number / max(1, len(group[0].Benchmark.Layouts))} // each layout on each CPU
 	for place, i := range order {
 		d.Benchmarks[place], d.Starts[place] = group[i].Benchmark.inLayout(number), group[i].Repetitions[0].Many.Starts
 	}
 	m.settle()
+	began := time.Now()
 	o, errs := m.runner.(DuetRunner).RunDuet(ctx, d)
+	took := max(wallOf(o[0], o[1]), time.Since(began)) // also if one of them was ended
 	for place, i := range order {
 		shown[i] = o[place]
-		group[i].spent += wallOf(o[0], o[1]) / 2
+		group[i].spent += took / 2
 	}
 	return shown, cmp.Or(errs[0], errs[1])
 }
@@ -247,36 +238,47 @@ func wallOf(a, b Observation) time.Duration { return time.Duration(max(processNs
 // inDuets reports whether two results are compared by their duets: there are enough of them.
 func inDuets(a, b *Result) bool { return min(len(a.Duets), len(b.Duets)) >= leastPairs }
 
-// duetPairs returns the pairs of times of duets, and their numbers. They are CPU times, with what interrupts and the other
-// one's use of the caches add to both. A time is longer if the benchmark also waited for something else than a CPU, and
-// shorter if several of its threads ran at once when it had more CPUs. As far as that is the same for both, it cancels.
+// duetPairs returns the pairs of times of duets, and their numbers. They are CPU times. Interrupts, and caches that the other
+// one used, add to both. A time is longer if the benchmark also waited for something other than a CPU, and shorter if several
+// of its threads ran at once when it had more CPUs. As far as that is the same for both, it cancels.
 func duetPairs(a, b *Result) (pairs stats.Pairs, numbers []int) {
-	bounded := func(rep Repetition, atOnce float64) stats.Bounded {
+	bounded := func(r *Result, rep Repetition, atOnce float64) stats.Bounded {
 		cpu, idle := rep.perIteration(cpuNs), rep.perIteration(idleNs)
 		if math.IsNaN(idle) { // a thread has ended
-			idle = 0
-		}
-		if rep.single() {
-			atOnce = 0
+			idle = r.timed.kind.missingMost * cpu
 		}
 		return stats.Bounded{Lo: cpu * (1 - atOnce), Mid: cpu, Hi: cpu + math.Max(0, idle)}
 	}
 	var first, second []stats.Bounded
-	then, now := atOnce(a.timed.kind, b.timed.kind)
+	then, now := atOnce(a, b)
 	for i := range min(len(a.Duets), len(b.Duets)) {
-		first, second = append(first, bounded(a.Duets[i], then)), append(second, bounded(b.Duets[i], now))
+		first, second = append(first, bounded(a, a.Duets[i], then)), append(second, bounded(b, b.Duets[i], now))
 	}
 	numbers = pairs.AddAlike(first, second)
 	return pairs, numbers
 }
 
 // atOnce returns the shares of the CPU times of two benchmarks for which several of their threads ran at once, when they ran by
-// themselves. It is the mean for both, if they may have the same share.
-func atOnce(a, b kind) (then, now float64) {
-	first, second := stats.MedianOrRange(a.idle, ""), stats.MedianOrRange(b.idle, "")
+// themselves. It is the mean for both, if they may have the same share and allocate as much, so that their collectors have as
+// much to do.
+func atOnce(a, b *Result) (then, now float64) {
+	first, second := stats.MedianOrRange(a.timed.kind.idle, ""), stats.MedianOrRange(b.timed.kind.idle, "")
 	then, now = math.Max(0, -first.Value), math.Max(0, -second.Value)
-	if first.Lo <= second.Hi && second.Lo <= first.Hi {
+	if first.Lo <= second.Hi && second.Lo <= first.Hi && math.Abs(a.bytesPerOp()-b.bytesPerOp()) <= sameBytes*a.bytesPerOp()+1 {
 		then, now = (then+now)/2, (then+now)/2
 	}
 	return then, now
+}
+
+// sameBytes is the share by which allocated bytes may differ that keep a collector as busy.
+const sameBytes = 0.01
+
+// bytesPerOp returns how many bytes an iteration allocates; 0 if it is not known.
+func (r *Result) bytesPerOp() float64 {
+	for _, m := range r.Metrics {
+		if m.Unit == bytesUnit {
+			return m.Value
+		}
+	}
+	return 0
 }

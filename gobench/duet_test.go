@@ -371,10 +371,11 @@ func TestProcessesInADuet(t *testing.T) {
 	run := func(name string, number int) ([2]Observation, [2]error) {
 		t.Setenv("DUET_FOLDER", t.TempDir())
 		b.Name = name
-		return p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, b}, Starts: [2]int{starts[name], starts[name]}, N: 3, Procs: 2, Number: number})
+		return p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, b}, Starts: [2]int{starts[name], starts[name]}, N: 3, Procs: 2, Turn: number})
 	}
-	for number := range 6 {
-		name := []string{"BenchmarkMeets", "BenchmarkMeetsInLoop", "BenchmarkMeetsLate"}[number%3]
+	for number := range 8 {
+		names := []string{"BenchmarkMeets", "BenchmarkMeetsInLoop", "BenchmarkMeetsLate", "BenchmarkPart/meets"}
+		name := names[number%len(names)]
 		if b.Name = name; starts[name] == 0 {
 			t.Setenv("DUET_FOLDER", t.TempDir())
 			alone, err := p.Run(background, b, 3, false)

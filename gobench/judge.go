@@ -52,9 +52,9 @@ func (c *conclusion) judgeCount() {
 	switch {
 	case n >= least:
 	case c.series.tooSlow:
-		iteration := time.Duration(processNs(c.series.first) / (fewestFew + 1))
-		const calls = fewestFew + 1 + fewestMany + 1
-		c.Lower(stats.Unusable, "an iteration takes %v here, so that one repetition alone would have taken longer than was allowed (%v): it was run once. %d repetitions need about %s of %s", iteration.Round(time.Millisecond), brief(2*c.plan.MaxTime), least, brief(roundUp(time.Duration(least*calls)*iteration)), remedy.Of(remedy.MaxTime))
+		startNs, iterationNs := c.series.firstCosts()
+		iteration, repetition := time.Duration(iterationNs), time.Duration(2*startNs+(fewestFew+fewestMany)*iterationNs)
+		c.Lower(stats.Unusable, "an iteration takes %v here, so that one repetition alone would have taken longer than was allowed (%v): it was run once. %d repetitions need about %s of %s", iteration.Round(time.Millisecond), brief(2*c.plan.MaxTime), least, brief(roundUp(time.Duration(least)*repetition)), remedy.Of(remedy.MaxTime))
 	case n == 1:
 		c.Lower(stats.Unusable, "a single repetition has no interval, and can't be judged, %d are needed: %s", least, c.remedy(1.2*float64(least)))
 	default:

@@ -33,8 +33,6 @@ type Series struct {
 	slowedByTracing bool          // then every other repetition is untraced
 	tooSlow         bool          // no repetition fits into the time: the first run replaces it
 	done            bool
-	known           bool // its own time was known well enough when lookedAt repetitions were made
-	lookedAt        int
 	calls           *Calls // nil if single calls were not asked for
 }
 
@@ -67,17 +65,21 @@ type measurement struct {
 
 // standing is what is known of a group.
 type standing struct {
-	// duets says that it is measured in duets, and noDuets that one of its benchmarks fails in them. weighedAt is the number
-	// of repetitions that last showed whether it may have duets.
+	// duets says that it is measured in duets, with the GOMAXPROCS procs, and noDuets that one of its benchmarks fails in
+	// them. weighedAt is the number of repetitions when suitDuets was last asked.
 	duets, noDuets bool
+	procs          int
 	weighedAt      int
+	// ownKnown says that the own times of its benchmarks were known well enough when ownAt repetitions were made.
+	ownKnown bool
+	ownAt    int
 	// decided says that the sides of the limits are known, quiet that the group seems to be within them, and beyond
 	// that it is beyond one.
 	decided, quiet, beyond bool
 	lookedAt               int // the pairs at the last look
 }
 
-// turn is what is measured at once: a benchmark by itself, or both of a group in a duet.
+// turn is one measurement: of a benchmark by itself, or of both of a group in a duet.
 type turn struct {
 	series []*Series
 	group  *standing
@@ -197,7 +199,7 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]turn) {
 			more = !m.settled(group, now, pairsAmong(all), left)
 			beyond, looked = beyond || now.beyond, looked || now.lookedAt != lookedAt
 		case now.duets:
-			more = (!m.ownKnown(group) || pairsOf(group, true) < m.least) && !m.limits().Ended(pairsOf(group, true), group[0].spent)
+			more = (!m.ownKnown(group, now) || pairsOf(group, true) < m.least) && !m.limits().Ended(pairsOf(group, true), group[0].spent)
 		default:
 			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s, m.limits()) })
 		}
@@ -416,16 +418,29 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 // affordsOne reports whether one repetition with the fewest iterations would end within twice the plan's time for the
 // benchmark, counting what is spent already, judged by the first run.
 func (m *measurement) affordsOne(s *Series) bool {
-	const calls = fewestFew + 1 + fewestMany + 1 // each process makes one call more
-	return s.spent+time.Duration(processNs(s.first)/(fewestFew+1)*calls) <= 2*m.plan.MaxTime
+	startNs, iterationNs := s.firstCosts()
+	return s.spent+time.Duration(2*startNs+(fewestFew+fewestMany)*iterationNs) <= 2*m.plan.MaxTime
+}
+
+// firstCosts returns what the first run shows by the clock: the time that a process takes for its start, a first call and the
+// setup, as far as known, and the time of an iteration.
+func (s *Series) firstCosts() (startNs, iterationNs float64) {
+	if s.first.alone() {
+		return processNs(s.first) - s.first.WallNs, s.first.WallNs / fewestFew
+	}
+	iterationNs = processNs(s.first) / (fewestFew + 1) // each process makes one call more
+	return iterationNs, iterationNs
 }
 
 // affordable reduces the iterations of the longer run so that the least number of repetitions fits into the
-// time that is left, as far as the start and the setup of their processes leave any. iterationNs is the time of an iteration
-// by the clock, which is longer on a busy machine.
+// time that is left after the start and setup of their processes. It does not go below a quarter of the time that these take:
+// fewer iterations would show less, and save little. iterationNs is the time of an iteration by the clock, which is longer on
+// a busy machine.
 func (m *measurement) affordable(s *Series, many, iterationNs float64) float64 {
 	left := math.Max(float64(m.plan.MaxTime-s.spent), float64(m.plan.MaxTime)/2)
-	left = math.Max(0, left-float64(m.least)*2*math.Max(0, processNs(s.first)-(fewestFew+1)*iterationNs))
+	startNs, _ := s.firstCosts()
+	starts := float64(m.least) * 2 * startNs
+	left = math.Max(left-starts, math.Min(left, starts)/4)
 	all := float64(m.least) * many * (1 + 1./ratio) * iterationNs
 	return many * math.Min(1, left/math.Max(all, 1))
 }

@@ -9,4 +9,4 @@ func newMeeting(string) *meeting { return nil }
 
 func (*meeting) env([2]int) (none [2][]string) { return none }
 func (*meeting) leave()                        {}
-func (*meeting) close() error                  { return nil }
+func (*meeting) close()                        {}

@@ -44,7 +44,7 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
 	then, now := a.Repetitions, b.Repetitions
-	if isCount(unit) && inDuets(a, b) {
+	if c.duets = isCount(unit) && inDuets(a, b); c.duets {
 		then, now = a.Duets, b.Duets
 	}
 	for i := range min(len(then), len(now)) { // also if something disturbed the time

@@ -51,7 +51,7 @@ func (c *conclusion) judgeProportion() {
 }
 
 // sharedFactor returns the factor by which the ratio of the times of two runs may be off because something else used the
-// core in one of them only. The ratio is of differences to a third run, so that the factor counts twice.
+// core in one of them only. Both differences of the ratio may be off by it, so it is squared.
 func (c *conclusion) sharedFactor() float64 {
 	if c.leftShared || c.sharing.Suspicion("", c.sharing.Slowed) == "" {
 		return 1

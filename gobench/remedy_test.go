@@ -52,6 +52,10 @@ func TestRepetitionsAreAffordable(t *testing.T) {
 	if math.Abs(all/24e9-1) > 1e-9 {
 		t.Errorf("%g iterations take %g s of the 24 s that are left", got, all/1e9)
 	}
+	s.first = Observation{N: 2, WallNs: 2 * wallNs, ProcessNs: 5e9} // its setup takes the whole time
+	if got := m.affordable(s, 1e5, wallNs); got < 500 {
+		t.Errorf("%g iterations after a setup of 5 s: nothing can be told from them", got)
+	}
 	s.spent = time.Hour
 	if got := m.affordable(s, 1e5, wallNs); !(got > 0) {
 		t.Errorf("%g iterations, though half the time is kept for them", got)

@@ -94,11 +94,12 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 // pairNs returns the mean time of a pair, by the clock.
 func (c *Comparison) pairNs() (ns float64) {
 	if c.duets {
-		for i := range min(len(c.A.Duets), len(c.B.Duets)) {
+		n := min(len(c.A.Duets), len(c.B.Duets))
+		for i := range n {
 			a, b := c.A.Duets[i], c.B.Duets[i]
 			ns += float64(wallOf(a.Few, b.Few) + wallOf(a.Many, b.Many))
 		}
-		return ns / float64(len(c.B.Duets))
+		return ns / float64(n)
 	}
 	for _, rep := range slices.Concat(c.A.Repetitions, c.B.Repetitions) {
 		ns += processNs(rep.Few) + processNs(rep.Many) + processNs(rep.Least)

@@ -347,14 +347,14 @@ func duetNotes(all []stats.Pair) []Line {
 		if p.Metric == "" {
 			times++
 		}
-		if p.Duets {
+		if p.Duets && p.Metric == "" {
 			n++
 		}
 	}
 	if n == 0 {
 		return nil
 	}
-	return []Line{{Text: fmt.Sprintf("%d of %d ratios of times are from duets: both ran at the same time, in turns on one CPU, so that what slows the machine slows both", n, times)}}
+	return []Line{{Text: fmt.Sprintf("%d of %d ratios of times are from duets: both processes shared one CPU, so that what slows the machine slows both", n, times)}}
 }
 
 // comparedIn names the quantity that a pair compares.

@@ -157,7 +157,7 @@ func (t *benchFlags) check(c *call) (err error) {
 	}
 	for _, pattern := range c.args {
 		if strings.HasSuffix(pattern, "%") {
-			return usagef("%q is no package: give a share with its flag, such as --see 5%%", pattern)
+			return usagef("%q is not a package: give the share after its flag, such as --see 5%%", pattern)
 		}
 	}
 	if info, err := os.Stat(t.directory); err != nil || !info.IsDir() {
