@@ -26,7 +26,7 @@ type recordedCore struct {
 	threads float64            // of either revision; 0 means 1
 	more    float64            // threads of the new revision
 	one     bool               // all of them but one collect garbage
-	fails   bool               // the new revision fails in duets
+	fails   int                // the duet in which the new revision fails, and all later ones; 0 for none
 	sleeps  map[string]float64 // by which share of their time revisions wait for something else
 	can     bool
 	duets   int
@@ -130,7 +130,7 @@ func (r *recordedCore) RunDuet(_ context.Context, d Duet) (o [2]Observation, err
 	}
 	for i, j := range jobs {
 		o[i] = r.observed(j, d.N, r.atNs-began, 1)
-		if r.fails && d.Benchmarks[i].Revision == "" {
+		if r.fails > 0 && r.duets >= r.fails && d.Benchmarks[i].Revision == "" {
 			errs[i] = &FailedError{Benchmark: d.Benchmarks[i], Why: "it fails"}
 		}
 	}
@@ -289,7 +289,7 @@ func TestCollectorsInDuets(t *testing.T) {
 // A benchmark that fails in a duet, as where both want the same port, goes on without duets.
 func TestFailureInADuet(t *testing.T) {
 	runner, plan := recordedCores(t, 1)[0], quickGate(6*time.Second, 0.05)
-	runner.fails = true
+	runner.fails = 1
 	j, series := compareOn(runner, []string{"BenchmarkX", "BenchmarkY"}, plan)
 	if runner.duets != 2 {
 		t.Errorf("%d duets after the failures of both benchmarks, want 2", runner.duets)
@@ -301,7 +301,19 @@ func TestFailureInADuet(t *testing.T) {
 	}
 }
 
-// A revision that also waits for 3 % of its time, for something else than a CPU, is not within 1 %: its CPU time tells
+// A benchmark that fails in a duet after the gate looked at its duets ends with them: other pairs would be a second try of the
+// gate.
+func TestFailureInALateDuet(t *testing.T) {
+	const ran = 40 // of which two make a pair
+	runner, plan := recordedCores(t, 1)[0], quickGate(time.Minute, 0.01)
+	runner.fails, runner.slower = ran+1, map[string]float64{"BenchmarkX": 1.01}
+	j, series := compareOn(runner, []string{"BenchmarkX"}, plan)
+	if runner.duets != ran+1 || j[0].pairs.Len() != ran/2 || !j[0].duets || j[0].Side != stats.Open || series[0][1].Failure != nil {
+		t.Errorf("%d duets ran, %d pairs, duets %v, %s, failure %v", runner.duets, j[0].pairs.Len(), j[0].duets, j[0].Side, series[0][1].Failure)
+	}
+}
+
+// A revision that also waits for 3 % of its time, for something other than a CPU, is not within 2 %: its CPU time tells
 // nothing of that. If both wait, that cancels.
 func TestWaitsInDuets(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -152,6 +152,14 @@ func TestNothingMeasured(t *testing.T) {
 	}
 }
 
+// A panic is the reason of a failure also where it stands on the line that the benchmark's result was to have.
+func TestPanicOnTheLineOfAResult(t *testing.T) {
+	failed := &FailedError{Benchmark: Benchmark{Name: "BenchmarkX"}, Why: "exit status 2", Output: "BenchmarkX-2 \tpanic: no\n\ngoroutine 6 [running]:\n\tx_test.go:301 +0x66\n"}
+	if got, want := failed.Error(), "BenchmarkX: exit status 2; it printed: panic: no"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // failing fails at one run, and ends ctx at another.
 type failing struct {
 	*simulated

@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"chronoscope/gobench"
@@ -28,5 +29,18 @@ func TestBenchmarkNamesWithProcs(t *testing.T) {
 	}
 	if got := names(result("BenchmarkX", 0, 2)); !slices.Equal(got, []string{"X"}) {
 		t.Errorf("%q, want X, since GOMAXPROCS differs between machines", got)
+	}
+}
+
+// The comparison says which ratios come from duets. Pairs of other metrics don't count.
+func TestDuetsAreTold(t *testing.T) {
+	ratio := stats.Estimate{Value: 1, Lo: 0.9, Hi: 1.1, N: 9}
+	all := []stats.Pair{{A: "X at main", B: "X", Ratio: ratio, Duets: true}, {A: "X at main", B: "X", Metric: "B/op", Ratio: ratio, Duets: true}, {A: "Y at main", B: "Y", Ratio: ratio}}
+	notes := pairs(all, nil).Notes
+	if len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "1 of 2 ratios of times are from duets") {
+		t.Errorf("%+v", notes)
+	}
+	if notes := pairs(all[2:], nil).Notes; len(notes) > 0 {
+		t.Errorf("without duets: %+v", notes)
 	}
 }

@@ -69,7 +69,9 @@ other programs hardly take their CPU.
 
 With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
-The result compares the working tree with the revision.
+Benchmarks that compute in one thread or goroutine also run with the other revision at
+the same time on one CPU (duets), so that what slows the machine slows both: their ratio
+is that of these runs. The result compares the working tree with the revision.
 
 The exit status is 1 where a benchmark fails. With --max-regression or --gate it is 3
 where one is slower, or a metric worse, by more than its limit. If nothing is, that

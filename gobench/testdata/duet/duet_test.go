@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The benchmarks are run in two processes at once. The one that comes first sets up for longer. Each reports when it had set
+// The benchmarks are run in two processes at once. The first process sets up for longer. Each reports when it had set
 // up, when its iterations began, how many CPUs it may use, and its GOMAXPROCS.
 
 func BenchmarkMeets(b *testing.B) {
@@ -74,10 +74,10 @@ func write(path string) error {
 	return f.Close()
 }
 
-// BenchmarkPanics panics in the process that comes first, before its iterations, while the other one waits for it.
+// BenchmarkPanics panics in the first process, before its iterations, while the other one waits for it.
 func BenchmarkPanics(b *testing.B) {
 	if b.N > 1 && write(filepath.Join(os.Getenv("DUET_FOLDER"), "first")) == nil {
-		panic("the first one always does")
+		panic("the first process always does")
 	}
 	b.ResetTimer()
 	for range b.N {
