@@ -112,29 +112,34 @@ func (c *Comparison) unusable() bool {
 
 // pairsOn returns the pairs of repetitions that were made one after the other, and their indices. The bounds
 // allow for the rounding of printed times. Interruptions are not subtracted: they hit both alike, and an error
-// in the estimate for one benchmark would shift all pairs.
+// in the estimate for one benchmark would shift all pairs. So would repetitions on shared cores that only one of them leaves
+// out.
 func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
-	then, now, alike := asOne(a.timed.kind, b.timed.kind)
+	first, second := a.timed.kind, b.timed.kind
+	if a.leftShared != b.leftShared {
+		first, second = a.whole, b.whole
+	}
+	then, now, alike := asOne(first, second)
 	bounded := func(k kind, i int, roundingNs float64) stats.Bounded {
 		on := k.boundsOn(basis, k.used[i])
 		return stats.Bounded{Lo: on.lo, Mid: (on.lo + on.hi) / 2, Hi: on.hi, Rounding: roundingNs, Disturbed: on.hi - on.lo}
 	}
-	var first, second []stats.Bounded
+	var before, after []stats.Bounded
 	var at []int
 	for i, repetition := range now.at {
 		if j, paired := slices.BinarySearch(then.at, repetition); paired {
-			first, second = append(first, bounded(then, j, a.timed.roundingNs)), append(second, bounded(now, i, b.timed.roundingNs))
+			before, after = append(before, bounded(then, j, a.timed.roundingNs)), append(after, bounded(now, i, b.timed.roundingNs))
 			at = append(at, repetition)
 		}
 	}
 	if alike {
-		for _, i := range pairs.AddAlike(first, second) {
+		for _, i := range pairs.AddAlike(before, after) {
 			repetitions = append(repetitions, at[i])
 		}
 		return pairs, repetitions
 	}
-	for i := range first {
-		if pairs.Add(first[i], second[i]) {
+	for i := range before {
+		if pairs.Add(before[i], after[i]) {
 			repetitions = append(repetitions, at[i])
 		}
 	}

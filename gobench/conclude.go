@@ -19,7 +19,7 @@ const (
 func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	unknown := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "median"}
 	r := &Result{
-		Benchmark: s.Benchmark, Repetitions: s.Repetitions, Duets: s.Duets, Judgement: stats.NewJudgement(),
+		Benchmark: s.Benchmark, Repetitions: s.Repetitions, Duets: s.Duets, NoDuets: s.NoDuets, Judgement: stats.NewJudgement(),
 		Summary: Summary{Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown, Iterations: s.many, Calls: s.calls},
 	}
 	r.Cycles.Unit = "cycles"
@@ -39,7 +39,8 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	stoodStill, sharing := len(r.Rejections), sharingOf(k, plan, setting)
 	shared := sharedRepetitions(k)
 	leftOut := sharing.Told() && len(k.used)-len(shared) >= fewestApart
-	if leftOut {
+	if r.whole = k; leftOut {
+		r.leftShared = true
 		r.Rejections = append(r.Rejections, shared...)
 		k = kindOf(s, setting.CPUs, r.Rejections)
 	}
@@ -54,7 +55,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 	if k.alone {
 		r.Cycles = cyclesOf(r.Estimate, setting.CoreHz)
 	}
-	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, leftShared: leftOut, stoodStill: stoodStill, neighbours: neighboursOf(k, r.Times)}
+	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, stoodStill: stoodStill, neighbours: neighboursOf(k, r.Times)}
 	c.judge()
 	if math.IsNaN(r.Estimate.Value) {
 		r.Basis = "" // no time is known
@@ -70,8 +71,6 @@ type conclusion struct {
 	plan    Plan
 	setting Setting
 	sharing env.Sharing
-	// leftShared says that repetitions on shared cores were left out.
-	leftShared bool
 	// neighbours is what programs on other CPUs may have added.
 	neighbours stats.Exposure
 	// stoodStill is how many repetitions were left out because a run stood still.

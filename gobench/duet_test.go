@@ -423,3 +423,24 @@ func TestProcessesInADuet(t *testing.T) {
 		t.Errorf("%d of 2 failed; left behind: %q, %v", failed, left, err)
 	}
 }
+
+// So does the ratio of runs one after the other. Where one of two equal revisions left out the repetitions that shared their
+// core, and the other one did not, all pairs were shifted.
+func TestPairsHoldOnSharedCores(t *testing.T) {
+	held, n := 0, 0
+	for seed := range uint64(100) {
+		for _, runner := range recordedCores(t, seed) {
+			runner.can = false
+			plan := QuickPlan
+			plan.Seed = seed
+			j, _ := compareOn(runner, []string{"BenchmarkX"}, plan)
+			if n++; j[0].Ratio.Covers(1) {
+				held++
+			}
+		}
+	}
+	t.Logf("%d of %d ratios hold the truth", held, n)
+	if held < atLeast(n) {
+		t.Errorf("%d of %d ratios hold the truth, want %d", held, n, atLeast(n))
+	}
+}

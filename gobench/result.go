@@ -55,8 +55,12 @@ type Result struct {
 	Rejections  []Rejection
 	Repetitions []Repetition
 	Duets       []Repetition
+	NoDuets     *FailedError // see [Series]
 	stats.Judgement
 
 	timed times
-	late  stats.Estimate // cost of iterations beyond the timed ones, divided by that of the timed ones
+	// leftShared says that repetitions on shared cores were left out, of all that whole has.
+	leftShared bool
+	whole      kind
+	late       stats.Estimate // cost of iterations beyond the timed ones, divided by that of the timed ones
 }

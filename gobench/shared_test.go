@@ -2,6 +2,8 @@ package gobench
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -15,8 +17,8 @@ type sharedRunner struct {
 	*simulated
 	busy  func(run int) bool
 	costs float64 // by what share the benchmark takes longer meanwhile
-	// blind runs tell nothing of the sharing.
-	blind bool
+	// blind runs tell nothing of the sharing; blindNow those of the new revision.
+	blind, blindNow bool
 }
 
 func (s *sharedRunner) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
@@ -27,7 +29,7 @@ func (s *sharedRunner) Run(ctx context.Context, b Benchmark, n int, traced bool)
 	}
 	o, err := s.simulated.Run(ctx, b, n, traced)
 	s.truthNs = usualNs
-	if busy && !s.blind {
+	if busy && !s.blind && !(s.blindNow && b.Revision == "") {
 		o.SlowedBefore, o.SlowedAfter = 0.5, 0.5
 	}
 	return o, err
@@ -73,6 +75,26 @@ func TestSharedCore(t *testing.T) {
 				t.Errorf("%s, seed %d: %v, %d of %d left out, want %v", c.name, seed, r.Estimate, r.Rejected, len(r.Repetitions), c.truthNs)
 			}
 		}
+	}
+}
+
+// One of two equal revisions leaves out the repetitions beside a busy hyperthread, and the other one does not, since its probes
+// missed it: its slowed repetitions were set beside those of the first that nothing slowed, and all ratios were shifted.
+func TestSharedRepetitionsThatOneLeavesOut(t *testing.T) {
+	s, noise := newShared(1, 1, 1000)
+	setting := Setting{Checks: env.ChecksOf(noise), CPUs: 1}
+	rng := rand.New(rand.NewPCG(1, 2))
+	runner := &sharedRunner{simulated: s, busy: func(int) bool { return rng.IntN(10) < 7 }, costs: 0.3, blindNow: true}
+	plan := DefaultPlan
+	plan.LeastRepetitions = 24
+	all, err := Measure(background, runner, [][]Benchmark{{{Name: "BenchmarkWork", Revision: "then"}, {Name: "BenchmarkWork"}}}, plan, setting, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := Conclude(all[0][0], plan, setting), Conclude(all[0][1], plan, setting)
+	c := Compare(a, b, 0, 1)
+	if !a.leftShared || b.leftShared || !c.Ratio.Covers(1) || math.Abs(c.Ratio.Value-1) > 0.1 || c.pairs.Len() != len(b.Repetitions) {
+		t.Errorf("left out: %v, %v; %d of %d pairs: %+v", a.leftShared, b.leftShared, c.pairs.Len(), len(b.Repetitions), c.Ratio)
 	}
 }
 
