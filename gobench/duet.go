@@ -180,11 +180,13 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standin
 		o, err := m.together(ctx, group, now.procs, n)
 		var failed *FailedError
 		switch {
-		case errors.As(err, &failed) && now.lookedAt > 0:
-			now.decided = true
-			return nil
 		case errors.As(err, &failed):
-			*now, group[0].Duets, group[1].Duets = standing{noDuets: true}, nil, nil
+			group[0].NoDuets, group[1].NoDuets = failed, failed
+			if now.lookedAt > 0 {
+				now.decided = true
+			} else {
+				*now, group[0].Duets, group[1].Duets = standing{noDuets: true}, nil, nil
+			}
 			return nil
 		case err != nil:
 			return err

@@ -22,6 +22,8 @@ type Series struct {
 	Repetitions []Repetition
 	// Duets are the repetitions whose runs were made at the same time as those of the other benchmark of the group.
 	Duets []Repetition
+	// NoDuets is the failure of a benchmark of the group that ended its duets; nil if none did.
+	NoDuets *FailedError
 	// Failure is why there are no more repetitions; nil if there are enough.
 	Failure *FailedError
 

@@ -61,7 +61,9 @@ func runsOf(repetitions []Repetition) (all []RunReport) {
 // Pair returns the comparison in the form of a document.
 func (j Judged) Pair() stats.Pair {
 	p := stats.NewPair(label(j.A.Benchmark), label(j.B.Benchmark), j.Comparison.Comparison, j.Joint)
-	p.Metric, p.Duets = j.Metric, j.duets
+	if p.Metric, p.Duets = j.Metric, j.duets; j.B.NoDuets != nil && j.Metric == "" {
+		p.NoDuets = "when both ran at the same time, " + j.B.NoDuets.Error()
+	}
 	if j.placed.layouts > 1 {
 		p.Placement = &stats.PairPlacement{Layouts: j.placed.layouts, Deviation: stats.FloatOf(j.Placement), Own: stats.FloatOf(j.Own)}
 	}

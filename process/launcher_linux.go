@@ -3,8 +3,6 @@ package process
 import (
 	"context"
 	"os"
-	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +23,7 @@ type Launcher struct {
 
 // NewLauncher makes a launcher, with a thread of its own.
 func NewLauncher() *Launcher {
-	launchers.opened()
+	goCode.change(1, 0)
 	l := &Launcher{jobs: make(chan func())}
 	go onThreadOfItsOwn(func() {
 		l.thread.Store(int64(unix.Gettid()))
@@ -42,31 +40,7 @@ func NewLauncher() *Launcher {
 // Close ends the launcher's thread.
 func (l *Launcher) Close() {
 	close(l.jobs)
-	launchers.closed()
-}
-
-// launchers counts the open launchers, and holds GOMAXPROCS as it was before the first one.
-var launchers openLaunchers
-
-type openLaunchers struct {
-	sync.Mutex
-	n, procs int
-}
-
-func (o *openLaunchers) opened() {
-	o.Lock()
-	defer o.Unlock()
-	if o.n++; o.n == 1 {
-		o.procs = runtime.GOMAXPROCS(1)
-	}
-}
-
-func (o *openLaunchers) closed() {
-	o.Lock()
-	defer o.Unlock()
-	if o.n--; o.n == 0 {
-		runtime.GOMAXPROCS(o.procs)
-	}
+	goCode.change(-1, 0)
 }
 
 // Run does what [Command.Run] does. A program that is to be traced still gets a thread of its own: when that

@@ -16,14 +16,19 @@ type Comparison struct {
 	stats.Comparison
 
 	pairs stats.Pairs
+	duets bool // the pairs are duets
 }
 
-// Compare compares B with A by the pairs of runs of the same round ([stats.Pairs.Compare]). If a time is only known to
-// lie between bounds, so is the ratio.
+// Compare compares B with A ([stats.Pairs.Compare]): by their duets, or by the pairs of runs of the same round. If a time is
+// only known to lie between bounds, so is the ratio.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b}
 	if a.Failure == nil && b.Failure == nil {
-		c.pairs = pairs(a, b)
+		if c.duets = a.inDuets && b.inDuets; c.duets {
+			c.pairs = duetPairs(a, b)
+		} else {
+			c.pairs = pairs(a, b)
+		}
 	}
 	c.decide(tolerance, seed)
 	return c
@@ -46,7 +51,7 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 // programs may be longer by shares that differ, so that pairs of runs do not cancel them, or whether one of the estimates
 // rests on other runs than the pairs.
 func (c *Comparison) isBounded() bool {
-	if c.Metric != "" {
+	if c.Metric != "" || c.duets {
 		return false
 	}
 	differ := c.A.Command.Path != c.B.Command.Path || !slices.Equal(c.A.Command.Args, c.B.Command.Args)
@@ -64,9 +69,10 @@ func (c *Comparison) widened(lo, hi float64) (float64, float64) {
 // Pairs returns the runs on which the ratio rests.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
 
-// undecidable reports whether one of the times is unusable, or whether there are too few pairs.
+// undecidable reports whether one of the times is unusable, or whether there are too few pairs. Duets tell the ratio of two
+// commands whose own times something disturbed.
 func (c *Comparison) undecidable() bool {
-	isUnusable := c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
+	isUnusable := !c.duets && (c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable)
 	return c.Metric == "" && isUnusable || c.pairs.Len() < fewestChosen
 }
 
@@ -81,11 +87,14 @@ func (c *Comparison) Joint(comparisons int) stats.Joint {
 	return j
 }
 
-// pairs returns the runs that count, of the rounds in which both commands have one.
+// pairs returns the runs that count, of the rounds in which both commands have one. Runs that shared a core are in no pair if
+// both commands leave theirs out. If one alone did, the other's slowed runs would remain.
 func pairs(a, b *Result) (all stats.Pairs) {
+	leaveOut := a.leavesOut() && b.leavesOut()
+	counts := func(r *Run) bool { return !r.Rejected && !(leaveOut && r.leftOut) }
 	of := map[int]*Run{}
 	for i, round := range a.rounds {
-		if !a.Runs[i].Rejected && !a.Runs[i].leftOut {
+		if counts(&a.Runs[i]) {
 			of[round] = &a.Runs[i]
 		}
 	}
@@ -93,9 +102,14 @@ func pairs(a, b *Result) (all stats.Pairs) {
 		return stats.Bounded{Lo: r.LowNs, Mid: r.TimeNs(), Hi: r.HighNs, Disturbed: r.HighNs - r.LowNs + r.waitedNs()}
 	}
 	for i, round := range b.rounds {
-		if first := of[round]; first != nil && !b.Runs[i].Rejected && !b.Runs[i].leftOut {
+		if first := of[round]; first != nil && counts(&b.Runs[i]) {
 			all.Add(times(first), times(&b.Runs[i]))
 		}
 	}
 	return all
+}
+
+// leavesOut reports whether runs that shared a core do not count.
+func (r *Result) leavesOut() bool {
+	return slices.ContainsFunc(r.Runs, func(run Run) bool { return run.leftOut })
 }

@@ -19,7 +19,7 @@ func (m *measurement) openCommands() []bool {
 	gated, open := m.plan.Gated, make([]bool, len(m.all))
 	results := make([]*Result, len(m.all))
 	for i, s := range m.all {
-		results[i] = conclude(s, m.plan, m.setting, m.checks)
+		results[i] = m.concluded(s)
 	}
 	for _, pair := range gated.Pairs {
 		if m.spent(m.all[pair[0]]) || m.spent(m.all[pair[1]]) {

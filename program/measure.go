@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,9 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	if len(commands) == 0 {
 		return nil, errors.New("program: there is no command to measure: give one")
 	}
+	if plan.Duets != NoDuets && len(commands) < 2 {
+		return nil, errors.New("program: duets of one command: give two")
+	}
 	for i, c := range commands {
 		if c.Path == "" {
 			return nil, fmt.Errorf("program: command %d of %d (Name %q) has no Path: give the file of its program, or a name to look up in PATH", i+1, len(commands), c.Name)
@@ -79,7 +83,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	settle, release := machine.CollectBetween(machine.UsualGarbageBytes)
 	defer release()
 	m := measurement{settle: settle, cpus: r.cpus, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x9706))}
-	m.run, m.compete, m.snapshot, m.checks = r.run, compete, process.Look, setting.checks()
+	m.run, m.runTogether, m.compete, m.snapshot, m.checks = r.run, r.together, compete, process.Look, setting.checks()
 	for _, c := range commands {
 		m.all = append(m.all, &series{command: c})
 	}
@@ -87,7 +91,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 	r.launcher.On(func() { err = m.measure(ctx) })
 	results := make([]*Result, len(m.all))
 	for i, s := range m.all {
-		results[i] = concludeBoth(s, plan, setting, m.checks)
+		results[i] = m.withDuets(s, concludeBoth(s, plan, setting, m.checks))
 	}
 	return results, err
 }
@@ -155,6 +159,7 @@ type series struct {
 	// needs more runs.
 	precise, open bool
 	soFar         stats.Estimate
+	duets         []DuetRun
 }
 
 // measurement is a measurement in progress.
@@ -173,6 +178,9 @@ type measurement struct {
 	concludedNs int64
 	// run makes one run of a command, traced or not.
 	run func(context.Context, Command, bool) (Run, error)
+	// runTogether makes one run of each of two commands at the same time.
+	runTogether func(context.Context, [2]Command) ([2]Run, [2]error)
+	duets       duets
 	// snapshot looks at a running process.
 	snapshot func(pid int) (process.Snapshot, error)
 	// settle collects the garbage of this process, which would otherwise take CPU time during a run; may be nil.
@@ -187,6 +195,7 @@ func (m *measurement) measure(ctx context.Context) error {
 	}
 	begun, nextLook := 0, m.plan.MinRuns
 	unfinished := func() [][]int {
+		m.chooseDuets()
 		if m.plan.Gated != nil && begun >= nextLook {
 			for i, open := range m.openCommands() {
 				m.all[i].open = open
@@ -200,13 +209,21 @@ func (m *measurement) measure(ctx context.Context) error {
 				busy = append(busy, i)
 			}
 		}
+		if m.wantsDuet() {
+			busy = append(busy, len(m.all))
+		}
 		return repeat.Alone(busy)
 	}
 	err := repeat.InTurn(m.rng, unfinished, func(round, i int) error {
 		m.round = round
-		m.checks.Look(ctx, m.all[i].command.CPUs)
+		if i < len(m.all) {
+			m.checks.Look(ctx, m.all[i].command.CPUs)
+		}
 		if m.settle != nil {
 			m.settle()
+		}
+		if i == len(m.all) {
+			return m.duet(ctx)
 		}
 		err := m.repeat(ctx, m.all[i])
 		if err == nil {
@@ -403,12 +420,9 @@ func (s *series) counted() (n int) {
 func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run, err error) {
 	keptNs := m.concludedNs
 	m.concludedNs = 0
-	if c.Prepare != nil {
-		waitNs, err := beside(ctx, *c.Prepare)
-		keptNs += waitNs
-		if err != nil {
-			return Run{}, &FailedError{Name: c.Name, What: "its preparation", Err: err}
-		}
+	waitNs, err := c.prepare(ctx)
+	if keptNs += waitNs; err != nil {
+		return Run{}, err
 	}
 	limited, end := context.WithCancelCause(ctx)
 	cancel := func() { end(nil) }
@@ -435,22 +449,52 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 			}
 		}
 	}
-	ended := context.Cause(limited)
-	cancel()
-	switch {
-	case ended != nil && ctx.Err() == nil:
-		err = &FailedError{Name: c.Name, What: theCommand, Err: ended}
-	case err == nil && run.Failure() != nil:
-		err = &FailedError{Name: c.Name, What: theCommand, Err: run.Failure()}
+	var ended error
+	if ctx.Err() == nil {
+		ended = context.Cause(limited)
 	}
-	if c.Conclude != nil && ctx.Err() == nil {
-		waitNs, after := beside(ctx, *c.Conclude)
-		m.concludedNs = waitNs
-		if after != nil && err == nil {
-			err = &FailedError{Name: c.Name, What: "what follows it", Err: after}
-		}
+	cancel()
+	err = c.failure(run.Run, cmp.Or(ended, err))
+	if ctx.Err() == nil {
+		waitNs, after := c.conclude(ctx)
+		m.concludedNs, err = waitNs, cmp.Or(err, after)
 	}
 	return run, err
+}
+
+// prepare runs what comes before a run, and returns how long that waited for a CPU.
+func (c Command) prepare(ctx context.Context) (waitNs int64, err error) {
+	if c.Prepare == nil {
+		return 0, nil
+	}
+	if waitNs, err = beside(ctx, *c.Prepare); err != nil {
+		return waitNs, &FailedError{Name: c.Name, What: "its preparation", Err: err}
+	}
+	return waitNs, nil
+}
+
+// conclude runs what follows a run, and returns how long that waited for a CPU.
+func (c Command) conclude(ctx context.Context) (waitNs int64, err error) {
+	if c.Conclude == nil {
+		return 0, nil
+	}
+	if waitNs, err = beside(ctx, *c.Conclude); err != nil {
+		return waitNs, &FailedError{Name: c.Name, What: "what follows it", Err: err}
+	}
+	return waitNs, nil
+}
+
+// failure returns how a run failed: by what ended it, as errTimeout, or by its exit status. Other errors stay as they
+// are.
+func (c Command) failure(run process.Run, err error) error {
+	var starved *StarvedError
+	switch {
+	case errors.Is(err, errTimeout) || errors.As(err, &starved):
+		return &FailedError{Name: c.Name, What: theCommand, Err: err}
+	case err == nil && run.Failure() != nil:
+		return &FailedError{Name: c.Name, What: theCommand, Err: run.Failure()}
+	}
+	return err
 }
 
 // tell reports the progress after a run of the command i.
@@ -460,15 +504,27 @@ func (m *measurement) tell(i int) {
 	}
 	var sum float64
 	for _, s := range m.all {
-		if s.done {
-			sum++
-			continue
-		}
-		share := s.spentNs / float64(m.plan.MaxTime.Nanoseconds())
-		sum += min(0.99, max(share, float64(len(s.runs))/float64(m.plan.MaxRuns)))
+		sum += m.shareDone(s)
 	}
 	s := m.all[i]
 	m.progress(Progress{Share: sum / float64(len(m.all)), Command: i, Runs: len(s.runs), Estimate: s.soFar})
+}
+
+// shareDone returns how far the measurement of a command is, 0 to 1.
+func (m *measurement) shareDone(s *series) float64 {
+	made, spentNs := len(s.runs), s.spentNs
+	switch {
+	case m.wantsDuet() && m.hasDuets(s):
+		made, spentNs = m.duets.made, spentNs+m.duets.spentNs/2
+	case s.done:
+		return 1
+	}
+	return min(0.99, max(spentNs/float64(m.plan.MaxTime.Nanoseconds()), float64(made)/float64(m.plan.MaxRuns)))
+}
+
+// concluded returns the result of a command so far.
+func (m *measurement) concluded(s *series) *Result {
+	return m.withDuets(s, conclude(s, m.plan, m.setting, m.checks))
 }
 
 // enough reports whether the series may end. The last run of a program with several threads is a traced one: without it
@@ -481,14 +537,14 @@ func (m *measurement) enough(s *series) bool {
 // knows reports whether a series needs no more runs: it is known as precisely as asked, and no comparison of it with
 // a limit needs more runs; or it has failed, or may take no more time or runs.
 func (m *measurement) knows(s *series) bool {
-	if m.spent(s) {
+	if m.spent(s) || m.ownEnough(s) {
 		return true
 	}
 	s.precise = s.precise || m.plan.limits().Enough(s.counted(), time.Duration(s.spentNs), func() float64 {
-		s.soFar = conclude(s, m.plan, m.setting, m.checks).Estimate
+		s.soFar = m.concluded(s).Estimate
 		return s.soFar.RelativeHalfWidth()
 	})
-	return s.precise && !s.open
+	return s.precise && (!s.open || m.hasDuets(s))
 }
 
 // spent reports whether a series has failed, or may take no more time or runs.

@@ -20,6 +20,7 @@ type Report struct {
 	Parameters  map[string]string `json:"parameters"`
 	Summary
 	Runs      []RunReport `json:"runs"` // in the order in which they were made
+	Duets     []DuetRun   `json:"duets,omitempty"`
 	Outliers  []Outlier   `json:"outliers"`
 	Failure   *string     `json:"failure"`    // how the command failed
 	StderrEnd *string     `json:"stderr_end"` // of a command that failed, if it was not shown
@@ -64,7 +65,7 @@ func (p Report) Counted() []RunReport {
 func NewReport(r *Result) Report {
 	p := Report{
 		Command: r.Command.Name, CommandLine: r.Command.Line, Parameters: map[string]string{}, Summary: r.Summary,
-		Runs: []RunReport{}, Outliers: append([]Outlier{}, r.Outliers...), Judgement: r.Judgement,
+		Runs: []RunReport{}, Duets: r.Duets, Outliers: append([]Outlier{}, r.Outliers...), Judgement: r.Judgement,
 	}
 	maps.Copy(p.Parameters, r.Command.Parameters)
 	for k := range r.Runs {
@@ -134,6 +135,9 @@ func (c *Comparison) Pair(comparisons int) stats.Pair { return c.pair(c.Joint(co
 
 func (c *Comparison) pair(joint stats.Joint) stats.Pair {
 	p := stats.NewPair(c.A.Command.Name, c.B.Command.Name, c.Comparison, joint)
+	if p.Duets = c.duets; c.Metric == "" && c.A.noDuets != nil {
+		p.NoDuets = c.A.noDuets.Error()
+	}
 	if p.Metric = c.Metric; c.Metric != "" && c.pairs.Len() < fewestChosen {
 		p.Why = tooFew(c.pairs.Len())
 	}

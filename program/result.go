@@ -59,6 +59,15 @@ type Result struct {
 	// Failure tells how the command failed; nil if it did not.
 	Failure error
 	stats.Judgement
+	// Duets are its runs at the same time as the other of two commands ([Plan.Duets]); nil if there were none.
+	Duets []DuetRun
+
+	// inDuets says that its times are compared by duets, however few there are. atOnce are the shares of its CPU time for
+	// which several of its threads ran at once. noDuets says why there are no duets, or no more; nil if nothing prevented
+	// them.
+	inDuets bool
+	atOnce  []float64
+	noDuets error
 
 	rounds []int // the round in which each run was made
 	// favoured says that the estimate rests on the runs at favouredNice.

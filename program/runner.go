@@ -72,16 +72,10 @@ func (r *runner) close() {
 
 // run makes one run of a command.
 func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
-	command := c.Command
-	command.Untraced, command.Events = !traced || c.Untraced, true
+	command := r.command(c)
+	command.Untraced = !traced || c.Untraced
 	if traced && !r.setting.NoWakeups {
 		command.CallsEvent, _ = tracepoint.CallsEvent()
-	}
-	if command.Nice == 0 && r.setting.Nice != 0 {
-		command.Nice, command.OwnSession = r.setting.Nice, true
-	}
-	if path, err := r.find(command.Path); err == nil {
-		command.Path = path
 	}
 	before := r.coreHz()
 	if time.Since(r.lookedAt) > lookEvery { // what happened between the runs is not part of them
@@ -130,6 +124,33 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	}
 	run.pause = r.sharing.pauseAfter(ctx, c.Name, &run)
 	return run, err
+}
+
+// together runs two commands at the same time, untraced.
+func (r *runner) together(ctx context.Context, both [2]Command) (runs [2]Run, errs [2]error) {
+	var programs [2]process.Command
+	for i, c := range both {
+		programs[i] = r.command(c)
+		programs[i].Untraced = true
+	}
+	shown, errs := process.Together(ctx, programs)
+	for i := range shown {
+		runs[i].Run = shown[i]
+	}
+	return runs, errs
+}
+
+// command returns what is run of a command, with the niceness of the setting.
+func (r *runner) command(c Command) process.Command {
+	command := c.Command
+	command.Events = true
+	if command.Nice == 0 && r.setting.Nice != 0 {
+		command.Nice, command.OwnSession = r.setting.Nice, true
+	}
+	if path, err := r.find(command.Path); err == nil {
+		command.Path = path
+	}
+	return command
 }
 
 // onlyCPU returns the CPU to which a command is bound; nil if it may use several.

@@ -16,6 +16,8 @@ type Pair struct {
 	FalseDiscoveries Float `json:"false_discoveries,omitzero"`
 	// Duets says that the two of each pair of measurements ran at the same time on one CPU, in turns of milliseconds.
 	Duets bool `json:"duets,omitempty"`
+	// NoDuets says why there were no duets, or no more of them; empty if nothing prevented them, or nobody asked for them.
+	NoDuets string `json:"no_duets,omitempty"`
 	// Placement is the effect of the order of functions in the binaries; nil if only one order was
 	// measured.
 	Placement *PairPlacement `json:"placement,omitempty"`

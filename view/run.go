@@ -340,21 +340,26 @@ func pairs(all []stats.Pair, sentences []Line) Section {
 	}
 }
 
-// duetNotes says how the ratios came about, if the two of a pair ran at once.
-func duetNotes(all []stats.Pair) []Line {
+// duetNotes says how many ratios of times are from duets, and why others are not.
+func duetNotes(all []stats.Pair) (lines []Line) {
 	n, times := 0, 0
+	var without []Line
 	for _, p := range all {
-		if p.Metric == "" {
-			times++
+		if p.Metric != "" {
+			continue
 		}
-		if p.Duets && p.Metric == "" {
+		times++
+		if p.Duets {
 			n++
 		}
+		if p.NoDuets != "" {
+			without = append(without, Line{Text: fmt.Sprintf("no duets, or no more, of %s beside %s: %s", p.B, p.A, p.NoDuets)})
+		}
 	}
-	if n == 0 {
-		return nil
+	if n > 0 {
+		lines = append(lines, Line{Text: fmt.Sprintf("%d of %d ratios of times are from duets: both processes shared one CPU, so that what slows the machine slows both", n, times)})
 	}
-	return []Line{{Text: fmt.Sprintf("%d of %d ratios of times are from duets: both processes shared one CPU, so that what slows the machine slows both", n, times)}}
+	return append(lines, without...)
 }
 
 // comparedIn names the quantity that a pair compares.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -96,4 +97,19 @@ func (c SharedCore) Work(rng *rand.Rand, n int, ns, pauseNs float64, by func(slo
 		all = append(all, w)
 	}
 	return all
+}
+
+// Turns runs several pieces of work on the core, in turns of about sliceNs. They take ns each alone, and begin anywhere in the
+// recording. It returns the time for which each had the core.
+func (c SharedCore) Turns(rng *rand.Rand, sliceNs float64, ns ...float64) (ran []float64) {
+	at, ran, left := rng.Float64()*slotNs*float64(len(c.Slowed)), make([]float64, len(ns)), slices.Clone(ns)
+	for turn := 0; slices.Max(left) > 0; turn++ {
+		i := turn % len(ns)
+		for turnNs := sliceNs * (0.7 + 0.6*rng.Float64()); turnNs > 0 && left[i] > 0; {
+			slower := 1 + c.Slowed[int(at/slotNs)%len(c.Slowed)]
+			step := min(left[i]*slower, slotNs)
+			left[i], at, ran[i], turnNs = left[i]-step/slower, at+step, ran[i]+step, turnNs-step
+		}
+	}
+	return ran
 }

@@ -217,7 +217,7 @@ func (b *builds) buildProgram(ctx context.Context, one *built) error {
 func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, err error) {
 	plan := program.DefaultPlan
 	plan.Seed, plan.MinRuns, plan.MaxRuns, plan.MaxTime = b.seed+uint64(b.spentInAll()), n, n, most
-	plan.ExactRuns = true
+	plan.ExactRuns, plan.Duets = true, program.OnlyDuets
 	results, err := program.Measure(ctx, []program.Command{good.command, commit.command}, plan, setting, nil)
 	if err != nil {
 		return pairs, err

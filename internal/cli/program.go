@@ -37,6 +37,7 @@ type programFlags struct {
 	noShell                  bool
 	ignored                  ignoredFailures
 	once, posix, showOutput  bool
+	duets                    bool
 	pid                      int
 	duration                 time.Duration
 
@@ -71,6 +72,11 @@ the quoting rules of a shell, but run without one, unless --shell is given.
 Several commands are run in turn, in random order, and compared with the first, or with
 --reference. A command is done when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
 
+With --duets, two commands that compute in one thread at a time also run at the same time on
+one CPU. What slows the machine then slows both, and the ratio of their CPU times is known far
+better, above all on a virtual machine whose cores others share. It is meant for two builds of
+one program: different programs may lose different shares of their time to a neighbour.
+
 With --param n=1,10,100 each command in which {n} stands is measured with each of the
 values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply. --prepare is
 given one time, or one time for each command.
@@ -98,6 +104,7 @@ ratio is above it, for all comparisons at once with a chance of 99 %. It is 1 wh
   chronoscope run --param n=1..8 'make -j {n}' --prepare 'make clean'
   chronoscope run --cpu 1 --precision 0.5% -- ./prog --fast
   chronoscope run ./old ./new --max-regression 5% --export hyperfine:times.json
+  chronoscope run ./old ./new --duets
   chronoscope run ./old ./new --metric 'ops/s=regexp:([0-9.]+) ops/s' --gate ops/s=3%
   chronoscope run --once -- make
   chronoscope run --pid 1234 --duration 10s`,
@@ -145,6 +152,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.Lookup("ignore-failure").NoOptDefVal = allFailures
 	set.BoolVar(&t.once, "once", false, "run one command one time, and show what it writes")
 	set.BoolVarP(&t.posix, "posix", "p", false, "with --once: write real, user and sys in seconds, as time -p does")
+	set.BoolVar(&t.duets, "duets", false, "run two commands at the same time on one CPU, too, and compare their CPU times: for two builds of one program, where others share the cores")
 	set.IntVar(&t.pid, "pid", 0, "watch the process of this `number` instead of a command")
 	set.DurationVar(&t.duration, "duration", 5*time.Second, "with --pid: how long to watch")
 	set.StringVar(&t.sort, "sort", "", "`order` of the results in text, pages and tables: command, as given (default), or mean-time")

@@ -83,6 +83,9 @@ func (t *programFlags) checkSubject(c *call) (err error) {
 	if err := t.checkParameters(); err != nil {
 		return err
 	}
+	if n := t.combinations(); t.duets && n != 2 {
+		return usagef("--duets: two commands run at the same time, and %d are given: give two", n)
+	}
 	_, err = t.onlyOnce("--setup", t.setup)
 	_, also := t.onlyOnce("--cleanup", t.cleanup)
 	return cmp.Or(err, also)
@@ -213,6 +216,9 @@ func (t *programFlags) choosePlan(c *call) (err error) {
 	}
 	if changed("max-time") {
 		t.plan.MaxTime = t.maxTime
+	}
+	if t.duets {
+		t.plan.Duets = program.AlsoDuets
 	}
 	t.plan.Warmup, t.plan.Seed = t.warmup, c.seed
 	t.plan.IgnoreFailure, t.plan.IgnoredCodes = t.ignored.any, t.ignored.codes
