@@ -94,9 +94,9 @@ func (m *measurement) suitDuets() error {
 		case math.IsNaN(blocked) || len(atOnce) == 0:
 			return fmt.Errorf("the kernel does not tell when the threads of %s ran", s.command.Name)
 		case blocked > mostBlocked:
-			return fmt.Errorf("%s waits for something other than a CPU for %.2g %% of its CPU time", s.command.Name, 100*blocked)
+			return fmt.Errorf("%s waits for something other than a CPU for %.2g times as long as it computes", s.command.Name, blocked)
 		case stats.Median(atOnce) > mostAtOnce:
-			return fmt.Errorf("%s runs on several CPUs at once for %.2g %% of its CPU time", s.command.Name, 100*stats.Median(atOnce))
+			return fmt.Errorf("%s has several CPUs at once for %.2g %% of its CPU time", s.command.Name, 100*stats.Median(atOnce))
 		}
 	}
 	return nil
@@ -189,6 +189,10 @@ func (m *measurement) duet(ctx context.Context) error {
 	}
 	d.spentNs += float64(time.Since(began).Nanoseconds())
 	if err != nil {
+		var failed *FailedError
+		if errors.As(err, &failed) {
+			err = errors.New(failed.withoutRemedy())
+		}
 		d.failure = fmt.Errorf("when both ran at the same time, %w", err)
 		if d.made < fewestChosen {
 			d.state = noDuets

@@ -39,11 +39,13 @@ type FailedError struct {
 const theCommand = "the command"
 
 // Error says what failed, and what would help.
-func (e *FailedError) Error() string {
+func (e *FailedError) Error() string { return e.withoutRemedy() + ": " + afterFailure() }
+
+func (e *FailedError) withoutRemedy() string {
 	if e.What == theCommand {
-		return fmt.Sprintf("%s failed: %v: %s", e.Name, e.Err, afterFailure())
+		return fmt.Sprintf("%s failed: %v", e.Name, e.Err)
 	}
-	return fmt.Sprintf("%s: %s: %v: %s", e.Name, e.What, e.Err, afterFailure())
+	return fmt.Sprintf("%s: %s: %v", e.Name, e.What, e.Err)
 }
 
 // afterFailure says what to do after a command failed.

@@ -84,7 +84,7 @@ func (t *programFlags) checkSubject(c *call) (err error) {
 		return err
 	}
 	if n := t.combinations(); t.duets && n != 2 {
-		return usagef("--duets: two commands run at the same time, and %d are given: give two", n)
+		return usagef("--duets: give two commands, which run at the same time, not %d", n)
 	}
 	_, err = t.onlyOnce("--setup", t.setup)
 	_, also := t.onlyOnce("--cleanup", t.cleanup)
