@@ -95,6 +95,9 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 	}
 }
 
+// InDuets reports whether the ratio rests on duets.
+func (c *Comparison) InDuets() bool { return c.duets }
+
 // Pairs returns the pairs that the ratio rests on.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
 

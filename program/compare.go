@@ -24,7 +24,7 @@ type Comparison struct {
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b}
 	if a.Failure == nil && b.Failure == nil {
-		if c.duets = a.inDuets && b.inDuets; c.duets {
+		if c.duets = len(a.Duets) > 0 && len(b.Duets) > 0; c.duets {
 			c.pairs = duetPairs(a, b)
 		} else {
 			c.pairs = pairs(a, b)
@@ -65,6 +65,9 @@ func (c *Comparison) widened(lo, hi float64) (float64, float64) {
 	}
 	return lo, hi
 }
+
+// InDuets reports whether the ratio rests on duets.
+func (c *Comparison) InDuets() bool { return c.duets }
 
 // Pairs returns the runs on which the ratio rests.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"chronoscope/machine"
+	"chronoscope/remedy"
+	"chronoscope/repeat"
 	"chronoscope/stats"
 )
 
@@ -36,13 +38,15 @@ type DuetRun struct {
 
 // duets are the duets of the first two commands of a measurement.
 type duets struct {
-	state   duetState
-	cpus    []int // those that both may use, used in turn
-	made    int
-	spentNs float64 // of both, without their runs by themselves
-	// failure says why a duet failed, or why the two do not suit duets.
-	failure error
-	precise bool
+	state duetState
+	cpus  []int // those that both may use, used in turn
+	runs  [2][]DuetRun
+	// unnoted is the number of duets that do not count, since the kernel did not tell when the programs ran.
+	unnoted int
+	spentNs float64 // of both
+	// failure says why a duet failed, or why the two do not suit duets; nil if neither is so.
+	failure         error
+	precise, wanted bool // as far as is known when the next measurement is chosen
 }
 
 type duetState uint8
@@ -72,32 +76,59 @@ func (m *measurement) chooseDuets() {
 			return
 		}
 	}
+	d.state = madeDuets
 	if d.failure = m.suitDuets(); d.failure != nil {
 		d.state = noDuets
-		return
 	}
-	d.state = madeDuets
 }
 
 // suitDuets returns an error that says why the first two commands can't run in duets: both have to compute nearly all the
 // time, in one thread at a time.
 func (m *measurement) suitDuets() error {
-	first, second := m.all[0].command, m.all[1].command
-	if m.duets.cpus = commonCPUs(first.CPUs, second.CPUs); len(m.duets.cpus) == 0 {
+	first, second := &m.all[0].command, &m.all[1].command
+	m.duets.cpus = commonCPUs(first.CPUs, second.CPUs)
+	switch {
+	case len(m.duets.cpus) == 0:
 		return errors.New("they have no CPU in common, or the system does not bind programs to CPUs")
+	case first.Stdin != nil && first.Stdin == second.Stdin:
+		return errors.New("both read the same open file: give each an input of its own")
+	case m.plan.Gated != nil && len(m.plan.Gated.Metrics) > 0:
+		return errors.New("the gate has limits for other metrics than the time")
 	}
 	for _, s := range m.all[:2] {
-		if s.failure != nil || s.starved != nil {
-			return fmt.Errorf("%s did not run by itself", s.command.Name)
+		if err := s.suitsDuets(); err != nil {
+			return err
 		}
-		switch blocked, atOnce := s.blockedShare(), s.atOnceShares(); {
-		case math.IsNaN(blocked) || len(atOnce) == 0:
-			return fmt.Errorf("the kernel does not tell when the threads of %s ran", s.command.Name)
-		case blocked > mostBlocked:
-			return fmt.Errorf("%s waits for something other than a CPU for %.2g times as long as it computes", s.command.Name, blocked)
-		case stats.Median(atOnce) > mostAtOnce:
-			return fmt.Errorf("%s has several CPUs at once for %.2g %% of its CPU time", s.command.Name, 100*stats.Median(atOnce))
-		}
+	}
+	left := float64(m.plan.MaxTime) - (m.all[0].spentNs+m.all[1].spentNs)/2
+	each := m.all[0].spentNs/float64(len(m.all[0].runs)) + m.all[1].spentNs/float64(len(m.all[1].runs))
+	if share := m.plan.Duets.share(); share*left < each/2*float64(m.fewestDuets()) {
+		return fmt.Errorf("they take too long for %d duets: give more %s", m.fewestDuets(), remedy.Of(remedy.MaxTime))
+	}
+	return nil
+}
+
+// share returns the share of the time that is for duets.
+func (d Duets) share() float64 {
+	if d == OnlyDuets {
+		return 1
+	}
+	return 1 - ownShare
+}
+
+// suitsDuets returns an error that says why a command can't run in duets.
+func (s *series) suitsDuets() error {
+	if s.failure != nil || s.starved != nil || len(s.runs) == 0 {
+		return fmt.Errorf("%s did not run by itself", s.command.Name)
+	}
+	atOnce, noted := s.atOnceShares()
+	switch blocked := s.blockedShare(); {
+	case !noted:
+		return fmt.Errorf("the kernel does not tell when the threads of %s ran", s.command.Name)
+	case blocked > mostBlocked:
+		return fmt.Errorf("%s waits for something other than a CPU for %.2g times as long as it computes", s.command.Name, blocked)
+	case stats.Median(atOnce) > mostAtOnce:
+		return fmt.Errorf("%s has several CPUs at once for %.2g %% of its CPU time", s.command.Name, 100*stats.Median(atOnce))
 	}
 	return nil
 }
@@ -113,7 +144,7 @@ func commonCPUs(first, second []int) []int {
 	})
 }
 
-// blockedShare returns the time for which the program was blocked, as a share of its CPU time; NaN if unknown.
+// blockedShare returns the time for which the program was blocked, as a share of its CPU time.
 func (s *series) blockedShare() float64 {
 	var shares []float64
 	for i := range s.runs {
@@ -125,20 +156,19 @@ func (s *series) blockedShare() float64 {
 }
 
 // atOnceShares returns, for each run that counts, the share of the CPU time by which it exceeds the time for which any
-// thread had a CPU; nil if that is unknown.
-func (s *series) atOnceShares() (shares []float64) {
+// thread had a CPU. noted is false if that is unknown of a run.
+func (s *series) atOnceShares() (shares []float64, noted bool) {
 	for i := range s.runs {
-		switch r, t := &s.runs[i], &s.runs[i].traced; {
+		r, t := &s.runs[i], &s.runs[i].traced
+		switch {
 		case r.Rejected:
-		case r.noted:
-			shares = append(shares, math.Max(0, 1-(t.wallNs-t.idleNs-t.haltedNs)/t.ranNs))
-		case math.IsNaN(r.BlockedNs): // known without events only of programs with one thread
-			return nil
+		case !r.noted:
+			return nil, false
 		default:
-			shares = append(shares, 0)
+			shares = append(shares, math.Max(0, 1-(t.wallNs-t.idleNs-t.haltedNs)/t.ranNs))
 		}
 	}
-	return shares
+	return shares, len(shares) > 0
 }
 
 // hasDuets reports whether a command runs in duets.
@@ -146,40 +176,70 @@ func (m *measurement) hasDuets(s *series) bool {
 	return m.duets.state == madeDuets && slices.Contains(m.all[:2], s)
 }
 
-// withDuets enters the duets of a command into its result.
+// fewestDuets is the number of duets without which the commands are compared by their runs one after the other. A gate looks
+// at neither of them before. Who wants nothing but duets collects them from several measurements.
+func (m *measurement) fewestDuets() int {
+	gated := m.plan.Gated
+	switch {
+	case m.plan.Duets == OnlyDuets:
+		return 1
+	case gated != nil && !math.IsNaN(gated.Limit):
+		return max(fewestChosen, gated.LooksFor(len(gated.Pairs)).First)
+	}
+	return fewestChosen
+}
+
+// withDuets enters the duets of a command into its result, if there are enough.
 func (m *measurement) withDuets(s *series, r *Result) *Result {
-	if m.hasDuets(s) {
-		r.inDuets, r.Duets, r.atOnce = true, s.duets, s.atOnceShares()
+	if m.hasDuets(s) && len(m.duets.runs[0]) >= m.fewestDuets() {
+		m.enterDuets(s, r)
 	}
 	r.noDuets = m.duets.failure
 	return r
 }
 
+// enterDuets enters the duets of a command into its result.
+func (m *measurement) enterDuets(s *series, r *Result) {
+	r.Duets = m.duets.runs[slices.Index(m.all[:2], s)]
+	r.atOnce, _ = s.atOnceShares()
+}
+
+// spentOn returns the time that a command took, alone and in duets.
+func (m *measurement) spentOn(s *series) time.Duration {
+	if m.hasDuets(s) {
+		return time.Duration(s.spentNs + m.duets.spentNs/2)
+	}
+	return time.Duration(s.spentNs)
+}
+
 // wantsDuet reports whether one more duet is needed.
 func (m *measurement) wantsDuet() bool {
 	d := &m.duets
-	if d.state != madeDuets {
+	if d.state != madeDuets || d.failure != nil {
 		return false
 	}
-	spent := time.Duration(d.spentNs+m.all[0].spentNs+m.all[1].spentNs) / 2
-	limits := m.plan.limits()
-	if d.failure != nil || limits.Ended(d.made, spent) {
+	first, second := m.all[0], m.all[1]
+	if first.failure != nil || first.starved != nil || second.failure != nil || second.starved != nil {
 		return false
 	}
-	d.precise = d.precise || limits.Enough(d.made, spent, func() float64 {
-		c := Compare(m.concluded(m.all[0]), m.concluded(m.all[1]), 2*m.plan.Precision, m.plan.Seed)
+	n, spent, limits := len(d.runs[0]), (m.spentOn(first)+m.spentOn(second))/2, m.plan.limits()
+	if limits.Ended(n, spent) {
+		return false
+	}
+	d.precise = d.precise || n >= m.fewestDuets() && limits.Enough(n, spent, func() float64 {
+		c := Compare(m.concluded(first), m.concluded(second), 2*m.plan.Precision, m.plan.Seed)
 		return c.Ratio.RelativeHalfWidth()
 	})
-	return !d.precise || m.all[0].open || m.all[1].open
+	return !d.precise || first.open || second.open
 }
 
-// ownEnough reports whether a command with duets needs no more runs by itself.
-func (m *measurement) ownEnough(s *series) bool {
-	return m.hasDuets(s) && (m.plan.Duets == OnlyDuets || s.counted() >= m.plan.MinRuns && s.spentNs > ownShare*float64(m.plan.MaxTime))
+// leavesTime reports whether a command has run by itself for its share of the time, which duets still need.
+func (m *measurement) leavesTime(s *series) bool {
+	return m.hasDuets(s) && m.duets.wanted && s.spentNs > ownShare*float64(m.spentOn(s))
 }
 
 // duet makes one more duet. If a command fails in it, perhaps because both use the same file or port, the measurement goes on
-// without duets, or ends with those that it has if there are enough for a comparison.
+// without duets, or ends with those that it has if there are enough of them.
 func (m *measurement) duet(ctx context.Context) error {
 	d := &m.duets
 	began := time.Now()
@@ -188,66 +248,136 @@ func (m *measurement) duet(ctx context.Context) error {
 		return err
 	}
 	d.spentNs += float64(time.Since(began).Nanoseconds())
-	if err != nil {
-		var failed *FailedError
-		if errors.As(err, &failed) {
-			err = errors.New(failed.withoutRemedy())
-		}
+	switch {
+	case err != nil:
 		d.failure = fmt.Errorf("when both ran at the same time, %w", err)
-		if d.made < fewestChosen {
-			d.state = noDuets
+	case runs[0].noted && runs[1].noted:
+		for i, r := range runs {
+			d.runs[i] = append(d.runs[i], DuetRun{CPUNs: r.ownCPUNs(), BlockedNs: r.BlockedNs})
 		}
-		return nil
+		if d.failure = m.worksUntil(); d.failure != nil {
+			m.dropDuets()
+		}
+	default:
+		if d.unnoted++; d.unnoted > fewestChosen+len(d.runs[0]) {
+			d.failure = errors.New("when both ran at the same time, the kernel did not tell when")
+		}
 	}
-	d.made++
-	for i, s := range m.all[:2] {
-		s.duets = append(s.duets, runs[i])
+	if d.failure != nil && len(d.runs[0]) < m.fewestDuets() {
+		m.dropDuets()
+	}
+	for i := range m.all[:2] {
 		m.tell(i)
 	}
 	return nil
 }
 
-// together runs both commands at the same time. Which one starts first is drawn at random.
-func (m *measurement) together(ctx context.Context) (shown [2]DuetRun, err error) {
-	order, cpu := m.rng.Perm(2), m.duets.cpus[m.duets.made%len(m.duets.cpus)]
-	var both [2]Command
-	limit := 2 * max(m.all[0].command.Timeout, m.all[1].command.Timeout) // each has half of the CPU
-	for place, i := range order {
-		both[place] = m.all[i].command
-		both[place].CPUs = []int{cpu}
-		if _, err := both[place].prepare(ctx); err != nil {
-			return shown, err
+// dropDuets lets the commands go on without duets.
+func (m *measurement) dropDuets() {
+	m.duets.state, m.duets.runs = noDuets, [2][]DuetRun{}
+	for _, s := range m.all[:2] {
+		s.done, s.closed = false, false
+	}
+}
+
+// leastOfOwn is the share of the least CPU time by itself that a program which looks at clocks uses in duets.
+const leastOfOwn = 0.95
+
+// worksUntil returns an error if a program that looks at clocks used less CPU time in duets than in any run by itself, or if
+// the ratio by duets contradicts that of runs one after the other: it may work until some time, of which it has only a half
+// in a duet. It looks ever more rarely.
+func (m *measurement) worksUntil() error {
+	for i, s := range m.all[:2] {
+		duets := m.duets.runs[i]
+		if !(s.looksAtClock || s.busyTold || s.timedWaits > 0) || !repeat.Due(len(duets), fewestChosen, 2) {
+			continue
+		}
+		least := math.Inf(1)
+		for j := range s.runs {
+			if r := &s.runs[j]; !r.Rejected {
+				least = math.Min(least, r.ownCPUNs())
+			}
+		}
+		var inDuets []float64
+		for _, r := range duets {
+			inDuets = append(inDuets, r.CPUNs)
+		}
+		if stats.Median(inDuets) < leastOfOwn*least || m.contradict() {
+			return fmt.Errorf("%s looks at clocks, and does less if another program has its CPU, too", s.command.Name)
 		}
 	}
-	limited, cancel := ctx, func() {}
-	if limit > 0 {
-		limited, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
+	return nil
+}
+
+// contradict reports whether the ratio by duets and that of runs one after the other exclude each other.
+func (m *measurement) contradict() bool {
+	a, b := conclude(m.all[0], m.plan, m.setting, m.checks), conclude(m.all[1], m.plan, m.setting, m.checks)
+	one := pairs(a, b)
+	m.enterDuets(m.all[0], a)
+	m.enterDuets(m.all[1], b)
+	both := duetPairs(a, b)
+	apart, at := stats.MedianOrRange(one.Logs(), ""), stats.MedianOrRange(both.Logs(), "")
+	return one.Len() >= fewestChosen && (at.Lo > apart.Hi || at.Hi < apart.Lo)
+}
+
+// together runs both commands at the same time. Which one starts first is drawn at random.
+func (m *measurement) together(ctx context.Context) (shown [2]Run, err error) {
+	order, d := m.rng.Perm(2), &m.duets
+	cpu := d.cpus[(len(d.runs[0])+d.unnoted)%len(d.cpus)]
+	limited, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if first, second := m.all[0].command.Timeout, m.all[1].command.Timeout; first > 0 && second > 0 { // each has half of the CPU
+		var cancel func()
+		limited, cancel = context.WithTimeoutCause(limited, 2*max(first, second), errTimeout)
+		defer cancel()
+	}
+	var both [2]Command
+	for place, i := range order {
+		c := m.all[i].command
+		c.CPUs = []int{cpu}
+		both[place] = c.watched(m.endStarved(limited, float64(m.spentOn(m.all[i])), end))
+		if _, err := c.prepare(ctx); err != nil {
+			for _, prepared := range both[:place] {
+				prepared.conclude(ctx)
+			}
+			return shown, withoutRemedy(err)
+		}
 	}
 	runs, errs := m.runTogether(limited, both)
-	var ended error
-	if ctx.Err() == nil {
-		ended = context.Cause(limited)
-	}
-	cancel()
 	for place, i := range order {
 		c, r := both[place], &runs[place]
-		if failed := c.failure(r.Run, cmp.Or(ended, errs[place])); failed != nil && !m.plan.ignores(*r) {
-			err = cmp.Or(err, failed)
+		failed := errs[place]
+		if cause := context.Cause(limited); failed != nil && cause != nil && ctx.Err() == nil {
+			failed = cause
+		}
+		if failed = c.failure(r.Run, failed); failed != nil && !m.failsAlone(m.all[i], *r, errs[place]) {
+			err = cmp.Or(err, withoutRemedy(failed))
 		}
 		if ctx.Err() == nil {
 			_, after := c.conclude(ctx)
-			err = cmp.Or(err, after)
+			err = cmp.Or(err, withoutRemedy(after))
 		}
-		shown[i] = duetRunOf(ctx, r)
+		r.traced, r.noted = follow(ctx, &r.Run, 1, math.Inf(1), wakeupEvents{})
+		r.bound(1)
+		shown[i] = *r
 	}
 	return shown, err
 }
 
-// duetRunOf returns what counts of a run in a duet.
-func duetRunOf(ctx context.Context, r *Run) DuetRun {
-	r.traced, r.noted = follow(ctx, &r.Run, 1, math.Inf(1), wakeupEvents{})
-	r.bound(1)
-	return DuetRun{CPUNs: r.ownCPUNs(), BlockedNs: known(r.BlockedNs)}
+// failsAlone reports whether a run in a duet failed as the command fails by itself, too, which the plan ignores.
+func (m *measurement) failsAlone(s *series, run Run, err error) bool {
+	return err == nil && m.plan.ignores(run) && slices.ContainsFunc(s.runs, func(own Run) bool {
+		return own.ExitCode == run.ExitCode && own.Signal == run.Signal
+	})
+}
+
+// withoutRemedy returns the error of a command without what would help.
+func withoutRemedy(err error) error {
+	var failed *FailedError
+	if errors.As(err, &failed) {
+		return errors.New(failed.withoutRemedy())
+	}
+	return err
 }
 
 // duetPairs returns the pairs of CPU times of duets. A time is longer if the program also waited for something other than

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,12 @@ type duetCase struct {
 	slower    float64 // of the second
 	blockedMs float64 // of each run of the second
 	failsFrom int     // the duet from which on the second fails; 0 for none
+	unnoted   float64 // the share of duets of which the kernel does not tell
+	until     float64 // the share of its time for which the second works until some time, and reads clocks
+	breaks    int     // the run from which on the second fails by itself; 0 for none
 	plan      Plan
 	made      int
+	own       int
 }
 
 // run returns a run of a program that had the core for ranMs, and waited for it meanwhile.
@@ -45,7 +50,8 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 	setting := Setting{CPUs: 1}
 	m := measurement{
 		plan: c.plan, setting: setting, cpus: 1, rng: rand.New(rand.NewPCG(c.seed, 3)), checks: setting.checks(),
-		all: []*series{{command: Command{Name: "old"}}, {command: Command{Name: "new"}}},
+		all:      []*series{{command: Command{Name: "old"}}, {command: Command{Name: "new"}, looksAtClock: c.until > 0}},
+		progress: func(Progress) {},
 	}
 	works := func(name string) float64 {
 		ns := c.workMs * ms * (1 + 0.003*m.rng.NormFloat64())
@@ -57,6 +63,9 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 	m.run = func(_ context.Context, command Command, traced bool) (Run, error) {
 		w := c.core.Work(m.rng, 1, works(command.Name), 0, func(slowed float64) float64 { return slowed })[0]
 		run := c.run(command.Name == "new", w.Ns/ms, 0)
+		if c.own++; c.breaks > 0 && c.own >= c.breaks && command.Name == "new" {
+			return Run{}, &FailedError{Name: command.Name, What: theCommand, Err: errTimeout}
+		}
 		run.slowedBefore, run.slowedAfter = w.SlowedBefore, w.SlowedAfter
 		if traced {
 			run.Untraced = nil
@@ -67,10 +76,16 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 		c.made++
 		ran := c.core.Turns(m.rng, 3*ms, works(both[0].Name), works(both[1].Name))
 		for i, command := range both {
-			if second := command.Name == "new"; second && c.failsFrom > 0 && c.made >= c.failsFrom {
+			second := command.Name == "new"
+			if second {
+				ran[i] *= 1 - c.until/2
+			}
+			runs[i] = c.run(second, ran[i]/ms, ran[1-i]/ms)
+			if second && c.failsFrom > 0 && c.made >= c.failsFrom {
 				runs[i].ExitCode = 1
-			} else {
-				runs[i] = c.run(second, ran[i]/ms, ran[1-i]/ms)
+			}
+			if m.rng.Float64() < c.unnoted {
+				runs[i].Events = nil
 			}
 		}
 		return runs, errs
@@ -153,28 +168,74 @@ func TestGatedDuets(t *testing.T) {
 	}
 }
 
-// Programs that wait, or whose duets fail, are compared by runs one after the other, and the pair says why.
+// Programs that don't suit duets, or fail in them, are compared by runs one after the other, and the pair says why. So is a
+// search that wants nothing but duets, which gets its pairs all the same.
 func TestNoDuets(t *testing.T) {
 	core := sharedCores(t)[0]
+	failed := "when both ran at the same time, new failed: exit status 1"
 	for name, c := range map[string]struct {
 		duetCase
-		duets bool
-		why   string
+		change func(*Plan)
+		duets  bool
+		why    string
+		pairs  int // about
 	}{
-		"it blocks":           {duetCase{blockedMs: 3}, false, "new waits for something other than a CPU for"},
-		"the third one fails": {duetCase{failsFrom: 3}, false, "when both ran at the same time, new failed: exit status 1"},
-		"the 20th one fails":  {duetCase{failsFrom: 20}, true, "when both ran at the same time, new failed: exit status 1"},
+		"it blocks":                        {duetCase{blockedMs: 3}, nil, false, "new waits for something other than a CPU for", 60},
+		"it works until some time":         {duetCase{until: 0.6}, nil, false, "new looks at clocks, and does less if another program has its CPU, too", 60},
+		"it works until some time, a bit":  {duetCase{until: 0.05}, nil, true, "", 60},
+		"the kernel never tells":           {duetCase{unnoted: 1}, nil, false, "the kernel did not tell when", 60},
+		"the kernel often does not tell":   {duetCase{unnoted: 0.2}, nil, true, "", 60},
+		"the third one fails":              {duetCase{failsFrom: 3}, nil, false, failed, 60},
+		"the third one fails, in a search": {duetCase{failsFrom: 1}, func(p *Plan) { p.Duets = OnlyDuets }, false, failed, 60},
+		"the 20th one fails":               {duetCase{failsFrom: 20}, nil, true, failed, 19},
+		"it ignores the status":            {duetCase{failsFrom: 3}, func(p *Plan) { p.IgnoreFailure = true }, false, failed, 60},
+		"it fails by itself":               {duetCase{breaks: 30}, nil, false, "", 0},
+		"of another metric": {duetCase{}, func(p *Plan) {
+			p.Gated = &Gated{stats.Gate{Limit: 0.01, Metrics: map[string]float64{"x": 0}}, [][2]int{{0, 1}}}
+		}, false, "the gate has limits for other metrics", 60},
 	} {
 		c.core, c.workMs, c.slower, c.plan = core, 10, 1, duetPlan
 		c.plan.Precision = 1e-4 // all runs are made
+		if c.change != nil {
+			c.change(&c.plan)
+		}
 		r := c.measure(t)
 		pair := Compare(r[0], r[1], 0, 1)
-		p, want := pair.Pair(1), c.plan.MaxRuns
-		if c.duets {
-			want = c.failsFrom - 1
+		p, least := pair.Pair(1), c.pairs-3
+		if !c.duets {
+			least = c.pairs / 2 // of runs one after the other, those that shared the core may be left out
 		}
-		if p.Duets != c.duets || !strings.Contains(p.NoDuets, c.why) || pair.pairs.Len() > want || pair.pairs.Len() < want-1 {
-			t.Errorf("%s: %d pairs of %d, %+v", name, pair.pairs.Len(), want, p)
+		if p.Duets != c.duets || !strings.Contains(p.NoDuets, c.why) || (c.why == "") != (p.NoDuets == "") || pair.pairs.Len() > c.pairs || pair.pairs.Len() < least {
+			t.Errorf("%s: %d pairs, want %d; %d duets; %+v", name, pair.pairs.Len(), c.pairs, c.made, p)
+		}
+	}
+}
+
+// Two programs that read the same open file would each read a part of it.
+func TestDuetsOfOneInput(t *testing.T) {
+	m := measurement{plan: duetPlan, all: []*series{{command: Command{Command: process.Command{Stdin: os.Stdin}}}, {command: Command{Command: process.Command{Stdin: os.Stdin}}}}}
+	if err := m.suitDuets(); err == nil || !strings.Contains(err.Error(), "both read the same open file") {
+		t.Error(err)
+	}
+}
+
+// Slow programs for which the time is too short have no duets, but the runs that they had without.
+func TestSlowDuets(t *testing.T) {
+	m := measurement{plan: duetPlan, all: []*series{{}, {}}}
+	m.plan.MaxTime = 15 * time.Second
+	for seconds, want := range map[float64]bool{0.5: true, 2.5: false} {
+		for _, s := range m.all {
+			s.runs, s.spentNs = nil, 0
+			for i := range fewestOwn {
+				run := keptFor(seconds*1e3, 0)
+				run.UserNs = int64(seconds * 1e9)
+				s.take(background, &run, 1)
+				s.probed, s.runs, s.spentNs = true, append(s.runs, run), float64(i+1)*seconds*1e9
+				s.runs[i].Rejected = false
+			}
+		}
+		if err := m.suitDuets(); (err == nil) != want {
+			t.Errorf("%v s: %v", seconds, err)
 		}
 	}
 }
@@ -182,7 +243,7 @@ func TestNoDuets(t *testing.T) {
 // A program that waits within its duets is longer by that, and one whose threads run at once is shorter, unless both do.
 func TestBoundsOfDuets(t *testing.T) {
 	of := func(cpuMs, blockedMs, atOnce float64) *Result {
-		r := &Result{inDuets: true}
+		r := &Result{}
 		for i := range 20 {
 			r.Duets = append(r.Duets, DuetRun{CPUNs: (cpuMs + 1e-4*float64(i)) * ms, BlockedNs: blockedMs * ms})
 			r.atOnce = append(r.atOnce, atOnce)
@@ -218,11 +279,10 @@ func TestRealDuets(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Compare(results[0], results[1], 0, 1)
-	if p := c.Pair(1); p.NoDuets != "" {
-		t.Skip(p.NoDuets) // the kernel does not tell when it ran
-	}
-	if n := c.pairs.Len(); n < 6 || c.Ratio.Value < 1.3 || c.Ratio.Value > 2.7 {
-		t.Errorf("%d pairs: %+v", n, c.Ratio)
+	if p := c.Pair(1); strings.Contains(p.NoDuets, "the kernel d") {
+		t.Skip(p.NoDuets)
+	} else if n := c.pairs.Len(); !p.Duets || n < 6 || c.Ratio.Value < 1.3 || c.Ratio.Value > 2.7 {
+		t.Errorf("%d pairs: %+v %q", n, c.Ratio, p.NoDuets)
 	}
 	if _, err := Measure(background, []Command{loop("one", 1)}, plan, Setting{}, nil); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("duets of one command: %v", err)

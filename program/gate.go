@@ -25,6 +25,10 @@ func (m *measurement) openCommands() []bool {
 		if m.spent(m.all[pair[0]]) || m.spent(m.all[pair[1]]) {
 			continue
 		}
+		if m.hasDuets(m.all[pair[0]]) && m.hasDuets(m.all[pair[1]]) && len(m.duets.runs[0]) < m.fewestDuets() {
+			open[pair[0]], open[pair[1]] = true, true // a look at other pairs would spend the chance of an error twice
+			continue
+		}
 		a, b := results[pair[0]], results[pair[1]]
 		all := []Comparison{Compare(a, b, 2*m.plan.Precision, m.plan.Seed)}
 		for i := range a.Command.Metrics {

@@ -161,7 +161,6 @@ type series struct {
 	// needs more runs.
 	precise, open bool
 	soFar         stats.Estimate
-	duets         []DuetRun
 }
 
 // measurement is a measurement in progress.
@@ -205,13 +204,14 @@ func (m *measurement) measure(ctx context.Context) error {
 			nextLook = begun + 1 + begun/10 // the time of a look grows with the number of runs
 		}
 		begun++
+		m.duets.wanted = m.wantsDuet()
 		var busy []int
 		for i, s := range m.all {
-			if !m.enough(s) {
+			if !m.enough(s) && !m.leavesTime(s) {
 				busy = append(busy, i)
 			}
 		}
-		if m.wantsDuet() {
+		if m.duets.wanted {
 			busy = append(busy, len(m.all))
 		}
 		return repeat.Alone(busy)
@@ -433,15 +433,7 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 		defer end(nil)
 	}
 	kept, output := c.keep()
-	if watch := m.endStarved(limited, c.spentNs, end); watch != nil {
-		kept.Started = func(pid int) {
-			if c.Started != nil {
-				c.Started(pid)
-			}
-			watch(pid)
-		}
-	}
-	run, err = m.run(limited, kept, traced)
+	run, err = m.run(limited, kept.watched(m.endStarved(limited, c.spentNs, end)), traced)
 	run.startKeptNs = float64(run.StartWaitNs + keptNs)
 	if run.WallNs > 0 {
 		run.read = output.read(c.Metrics)
@@ -462,6 +454,21 @@ func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run
 		m.concludedNs, err = waitNs, cmp.Or(err, after)
 	}
 	return run, err
+}
+
+// watched returns the command with a function that is called, too, when it has started; nil for none.
+func (c Command) watched(by func(pid int)) Command {
+	started := c.Started
+	switch {
+	case started == nil:
+		c.Started = by
+	case by != nil:
+		c.Started = func(pid int) {
+			started(pid)
+			by(pid)
+		}
+	}
+	return c
 }
 
 // prepare runs what comes before a run, and returns how long that waited for a CPU.
@@ -514,14 +521,14 @@ func (m *measurement) tell(i int) {
 
 // shareDone returns how far the measurement of a command is, 0 to 1.
 func (m *measurement) shareDone(s *series) float64 {
-	made, spentNs := len(s.runs), s.spentNs
+	made := len(s.runs)
 	switch {
-	case m.wantsDuet() && m.hasDuets(s):
-		made, spentNs = m.duets.made, spentNs+m.duets.spentNs/2
+	case m.duets.wanted && m.hasDuets(s):
+		made = len(m.duets.runs[0])
 	case s.done:
 		return 1
 	}
-	return min(0.99, max(spentNs/float64(m.plan.MaxTime.Nanoseconds()), float64(made)/float64(m.plan.MaxRuns)))
+	return min(0.99, max(m.spentOn(s).Seconds()/m.plan.MaxTime.Seconds(), float64(made)/float64(m.plan.MaxRuns)))
 }
 
 // concluded returns the result of a command so far.
@@ -539,10 +546,10 @@ func (m *measurement) enough(s *series) bool {
 // knows reports whether a series needs no more runs: it is known as precisely as asked, and no comparison of it with
 // a limit needs more runs; or it has failed, or may take no more time or runs.
 func (m *measurement) knows(s *series) bool {
-	if m.spent(s) || m.ownEnough(s) {
+	if m.spent(s) || m.plan.Duets == OnlyDuets && m.hasDuets(s) {
 		return true
 	}
-	s.precise = s.precise || m.plan.limits().Enough(s.counted(), time.Duration(s.spentNs), func() float64 {
+	s.precise = s.precise || m.plan.limits().Enough(s.counted(), m.spentOn(s), func() float64 {
 		s.soFar = m.concluded(s).Estimate
 		return s.soFar.RelativeHalfWidth()
 	})
@@ -551,5 +558,5 @@ func (m *measurement) knows(s *series) bool {
 
 // spent reports whether a series has failed, or may take no more time or runs.
 func (m *measurement) spent(s *series) bool {
-	return s.failure != nil || s.starved != nil || len(s.runs) > 2*m.plan.MaxRuns || m.plan.limits().Ended(s.counted(), time.Duration(s.spentNs))
+	return s.failure != nil || s.starved != nil || len(s.runs) > 2*m.plan.MaxRuns || m.plan.limits().Ended(s.counted(), m.spentOn(s))
 }

@@ -26,7 +26,8 @@ type Plan struct {
 	// Gated makes commands go on that are known as precisely as Precision asks, until it is known on which side
 	// of the gate's limits they are; nil for no gate.
 	Gated *Gated
-	// Duets makes the first two commands run at the same time, too.
+	// Duets makes the first two commands run at the same time, too: up to MaxRuns times, within the time of both. Writers
+	// and functions that both commands have are then called by two goroutines.
 	Duets Duets
 	// Seed fixes every random choice.
 	Seed uint64

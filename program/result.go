@@ -59,13 +59,12 @@ type Result struct {
 	// Failure tells how the command failed; nil if it did not.
 	Failure error
 	stats.Judgement
-	// Duets are its runs at the same time as the other of two commands ([Plan.Duets]); nil if there were none.
+	// Duets are its runs at the same time as the other of two commands ([Plan.Duets]), by which the two are compared; nil if
+	// there were none, or too few.
 	Duets []DuetRun
 
-	// inDuets says that its times are compared by duets, however few there are. atOnce are the shares of its CPU time for
-	// which several of its threads ran at once. noDuets says why there are no duets, or no more; nil if nothing prevented
-	// them.
-	inDuets bool
+	// atOnce are the shares of its CPU time for which several of its threads ran at once, if it has duets. noDuets says why
+	// there are no duets, or no more; nil if nothing prevented them.
 	atOnce  []float64
 	noDuets error
 

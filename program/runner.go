@@ -137,6 +137,7 @@ func (r *runner) together(ctx context.Context, both [2]Command) (runs [2]Run, er
 	for i := range shown {
 		runs[i].Run = shown[i]
 	}
+	r.look() // what the two kept from each other is not part of the next run
 	return runs, errs
 }
 

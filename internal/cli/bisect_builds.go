@@ -28,7 +28,7 @@ type builds struct {
 	perPair time.Duration // mean time of a pair in the last comparison; 0 before the first
 	name    string        // of the benchmark
 	pkg     string        // its import path
-	compare func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error)
+	compare func(ctx context.Context, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, inDuets bool, err error)
 }
 
 // built is a commit that was checked out and built.
@@ -37,6 +37,9 @@ type built struct {
 	benchmark gobench.Benchmark
 	command   program.Command
 	failed    error
+	// compared says that it was compared with the good end, inDuets that this was in duets. Pairs of another kind scatter
+	// in another way, and don't count.
+	compared, inDuets bool
 }
 
 // subject returns the name of what is measured.
@@ -53,7 +56,7 @@ func (b *builds) open(ctx context.Context) (release func(), err error) {
 	b.bar.show(0, "looking at the machine")
 	if b.flags.bench == "" {
 		setting, release, err := program.Here(ctx, program.Setting{CPUs: len(b.cpus), Nice: b.flags.nice, Reach: reachHere(b.header.Machine)})
-		b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
+		b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, bool, error) {
 			return b.comparePrograms(ctx, setting, good, commit, n, most)
 		}
 		return release, err
@@ -63,7 +66,7 @@ func (b *builds) open(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	p := here.processes(gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout, Nice: b.flags.nice})
-	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, error) {
+	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, bool, error) {
 		return b.compareBenchmarks(ctx, p, here.settingNow(), good, commit, n, most)
 	}
 	return here.close, nil
@@ -87,9 +90,16 @@ func (b *builds) Compare(ctx context.Context, commit, n int) (stats.Pairs, error
 			n = max(1, min(n, int(left/b.perPair)))
 		}
 		started := time.Now()
-		pairs, err := b.compare(ctx, good, other, n, left)
+		pairs, inDuets, err := b.compare(ctx, good, other, n, left)
 		b.spent[commit] += time.Since(started)
 		b.perPair = time.Since(started) / time.Duration(max(1, pairs.Len()))
+		switch {
+		case err != nil || pairs.Len() == 0:
+		case !other.compared:
+			other.compared, other.inDuets = true, inDuets
+		case other.inDuets != inDuets:
+			return stats.Pairs{}, nil
+		}
 		return pairs, err
 	}
 }
@@ -214,41 +224,41 @@ func (b *builds) buildProgram(ctx context.Context, one *built) error {
 }
 
 // comparePrograms measures n pairs of runs of the two builds, for at most the given time.
-func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, err error) {
+func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, inDuets bool, err error) {
 	plan := program.DefaultPlan
 	plan.Seed, plan.MinRuns, plan.MaxRuns, plan.MaxTime = b.seed+uint64(b.spentInAll()), n, n, most
 	plan.ExactRuns, plan.Duets = true, program.OnlyDuets
 	results, err := program.Measure(ctx, []program.Command{good.command, commit.command}, plan, setting, nil)
 	if err != nil {
-		return pairs, err
+		return pairs, false, err
 	}
 	for _, r := range results {
 		if r.Failure != nil {
-			return pairs, b.skipOrFail(r == results[0], r.Failure)
+			return pairs, false, b.skipOrFail(r == results[0], r.Failure)
 		}
 	}
 	c := program.Compare(results[0], results[1], 0, b.seed)
-	return c.Pairs(), nil
+	return c.Pairs(), c.InDuets(), nil
 }
 
 // compareBenchmarks measures n pairs of repetitions of the two builds, for at most the given time.
-func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, err error) {
+func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, inDuets bool, err error) {
 	plan := gobench.DefaultPlan.WithGate(nil)
 	plan.Seed, plan.MaxTime = b.seed+uint64(b.spentInAll()), most
 	plan.PairsOnly, plan.MostRepetitions = true, n
 	groups, err := gobench.Measure(ctx, p, [][]gobench.Benchmark{{good.benchmark, commit.benchmark}}, plan, setting, nil)
 	if err != nil {
-		return pairs, err
+		return pairs, false, err
 	}
 	var results []*gobench.Result
 	for i, s := range groups[0] {
 		if s.Failure != nil {
-			return pairs, b.skipOrFail(i == 0, s.Failure)
+			return pairs, false, b.skipOrFail(i == 0, s.Failure)
 		}
 		results = append(results, gobench.Conclude(s, plan, setting))
 	}
 	c := gobench.Compare(results[0], results[1], 0, plan.Seed)
-	return c.Pairs(), nil
+	return c.Pairs(), c.InDuets(), nil
 }
 
 // spentInAll returns the time that was measured so far. It makes the seeds of calls differ.
