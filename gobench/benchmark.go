@@ -24,6 +24,8 @@ type Benchmark struct {
 	// Layouts are binaries of the same code whose functions lie in different orders, Binary first. Each
 	// repetition runs the next of them. If there are none, all run Binary.
 	Layouts []string `json:"-"`
+	// Padding is the number of bytes by which a variable lengthens the environment, which moves the stack of the process.
+	Padding int `json:"-"`
 	// Accounts says that the process reads its own counters just before and after the benchmark's iterations,
 	// so that it need not be traced.
 	Accounts bool `json:"-"`

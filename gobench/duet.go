@@ -204,7 +204,7 @@ func (m *measurement) together(ctx context.Context, group []*Series, procs, n in
 	order, number := m.rng.Perm(2), len(group[0].Duets)
 	d := Duet{N: n, Procs: procs, Turn: number / max(1, len(group[0].Benchmark.Layouts))} // each layout on each CPU
 	for place, i := range order {
-		d.Benchmarks[place], d.Starts[place] = group[i].Benchmark.inLayout(number), group[i].Repetitions[0].Many.Starts
+		d.Benchmarks[place], d.Starts[place] = group[i].Benchmark.placed(number, m.places), group[i].Repetitions[0].Many.Starts
 	}
 	m.settle()
 	began := time.Now()

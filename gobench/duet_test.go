@@ -383,7 +383,9 @@ func TestProcessesInADuet(t *testing.T) {
 	run := func(name string, number int) ([2]Observation, [2]error) {
 		t.Setenv("DUET_FOLDER", t.TempDir())
 		b.Name = name
-		return p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, b}, Starts: [2]int{starts[name], starts[name]}, N: 3, Procs: 2, Turn: number})
+		longer := b
+		longer.Padding = 3000
+		return p.RunDuet(background, Duet{Benchmarks: [2]Benchmark{b, longer}, Starts: [2]int{starts[name], starts[name]}, N: 3, Procs: 2, Turn: number})
 	}
 	for number := range 8 {
 		names := []string{"BenchmarkMeets", "BenchmarkMeetsInLoop", "BenchmarkMeetsLate", "BenchmarkPart/meets"}
@@ -402,7 +404,7 @@ func TestProcessesInADuet(t *testing.T) {
 			for _, m := range o[i].Metrics {
 				metrics[i][m.Unit] = m.Value
 			}
-			if err != nil || o[i].N != 3 || metrics[i]["procs"] != 2 || metrics[i]["cpus"] != 1 {
+			if err != nil || o[i].N != 3 || metrics[i]["procs"] != 2 || metrics[i]["cpus"] != 1 || metrics[i]["padding"] != float64(3000*i) {
 				t.Errorf("%s, process %d: %d iterations, %v: %v", name, i, o[i].N, metrics[i], err)
 			}
 		}

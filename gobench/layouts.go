@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -14,11 +15,19 @@ import (
 // Pairs are therefore run in several layouts of each revision. Ratios scatter between layouts, and between the pairs
 // of one layout; these are two components of variance.
 
-// inLayout returns the benchmark with the binary for a repetition.
-func (b Benchmark) inLayout(repetition int) Benchmark {
+// The place of the stack has an effect, too. It follows from the size of the environment and the path of the binary
+// (Mytkowicz, Diwan, Hauswirth and Sweeney, Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS 2009), so that
+// one revision would have it in all of its processes. It is drawn for each process.
+
+// mostPadding is the largest size in bytes by which an environment is lengthened: a page.
+const mostPadding = 4096
+
+// placed returns the benchmark with the binary for a repetition, and an environment of a random size.
+func (b Benchmark) placed(repetition int, rng *rand.Rand) Benchmark {
 	if len(b.Layouts) > 1 {
 		b.Binary = b.Layouts[repetition%len(b.Layouts)]
 	}
+	b.Padding = rng.IntN(mostPadding)
 	return b
 }
 

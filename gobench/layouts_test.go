@@ -157,3 +157,34 @@ func TestLayoutsAreLinked(t *testing.T) {
 		t.Errorf("the usual layout has flags: %q", flags)
 	}
 }
+
+// Each process has an environment of another size, from the whole range, so that no revision has one place of the stack in
+// all of its processes. The same seed draws the same sizes.
+func TestStacksBeginElsewhere(t *testing.T) {
+	sizes := func(seed uint64) (all []int) {
+		runner := &paddings{Runner: recordedCores(t, 1)[0]}
+		plan := QuickPlan
+		plan.Seed = seed
+		compareOn(runner, []string{"BenchmarkX"}, plan)
+		return runner.all
+	}
+	all := sizes(1)
+	if again := sizes(1); !slices.Equal(all, again) {
+		t.Error("the same seed draws other sizes")
+	}
+	slices.Sort(all)
+	if n := len(slices.Compact(slices.Clone(all))); n < 9*len(all)/10 || all[0] < 0 || all[0] > 500 || all[len(all)-1] >= mostPadding || all[len(all)-1] < mostPadding-500 {
+		t.Errorf("%d sizes of %d processes, from %d to %d", n, len(all), all[0], all[len(all)-1])
+	}
+}
+
+// paddings is a runner that notes by how much environments are lengthened.
+type paddings struct {
+	Runner
+	all []int
+}
+
+func (p *paddings) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	p.all = append(p.all, b.Padding)
+	return p.Runner.Run(ctx, b, n, traced)
+}

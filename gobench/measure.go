@@ -44,7 +44,7 @@ type Series struct {
 func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, setting Setting, progress Progress) ([][]*Series, error) {
 	settle, release := machine.CollectBetween(machine.UsualGarbageBytes)
 	defer release()
-	m := measurement{runner: r, settle: settle, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be))}
+	m := measurement{runner: r, settle: settle, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be)), places: rand.New(rand.NewPCG(plan.Seed, 0x57ac))}
 	all := make([][]*Series, len(groups))
 	for i, group := range groups {
 		for _, b := range group {
@@ -61,6 +61,7 @@ type measurement struct {
 	setting  Setting
 	progress Progress
 	rng      *rand.Rand
+	places   *rand.Rand // draws where stacks begin
 	standing []standing // of each group
 	least    int        // repetitions of a benchmark, and pairs of a group
 }
@@ -342,7 +343,7 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 // run runs the benchmark once. If the benchmark fails, that ends its series, not the measurement.
 func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
 	m.settle()
-	o, err := m.runner.Run(ctx, s.Benchmark.inLayout(len(s.Repetitions)), n, traced)
+	o, err := m.runner.Run(ctx, s.Benchmark.placed(len(s.Repetitions), m.places), n, traced)
 	s.spent, s.ownSpent = s.spent+time.Duration(processNs(o)), s.ownSpent+time.Duration(processNs(o))
 	var failed *FailedError
 	if errors.As(err, &failed) {
