@@ -27,7 +27,15 @@ var suite embed.FS
 // checkOut puts the module into a fresh checkout.
 func (e experiment) checkOut(ctx context.Context, dir string) (checkout, error) {
 	c := checkout{filepath.Join(dir, "module")}
-	if e.module == "" {
+	switch {
+	case e.generated > 0:
+		if err := os.Mkdir(c.dir, 0o755); err != nil {
+			return c, err
+		}
+		if err := generate(c.dir, e.generated); err != nil {
+			return c, err
+		}
+	case e.module == "":
 		files, err := fs.Sub(suite, "testdata/suite")
 		if err != nil {
 			return c, err
@@ -38,8 +46,10 @@ func (e experiment) checkOut(ctx context.Context, dir string) (checkout, error) 
 		if err := os.Rename(filepath.Join(c.dir, "go.mod.txt"), filepath.Join(c.dir, "go.mod")); err != nil {
 			return c, err
 		}
-	} else if err := copyModule(c.dir, e.module); err != nil {
-		return c, err
+	default:
+		if err := copyModule(c.dir, e.module); err != nil {
+			return c, err
+		}
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "-f"}, {"-c", "user.name=gate", "-c", "user.email=gate@localhost", "commit", "-q", "-m", "base"}} {
 		if err := c.git(ctx, args...); err != nil {

@@ -27,8 +27,10 @@ type experiment struct {
 	loads  []string
 	module string
 	edits  bool
-	share  float64 // planted slowdown
-	out    string
+	// generated is the number of benchmarks of a suite that is generated; 0 for the small suite, or the module.
+	generated int
+	share     float64 // planted slowdown
+	out       string
 }
 
 func main() {
@@ -38,6 +40,7 @@ func main() {
 	flag.IntVar(&e.gates, "gates", 20, "how many gates with each load")
 	flag.StringVar(&loads, "loads", "none", "which loads, with commas between them: none, bursty, or how many threads want each CPU")
 	flag.StringVar(&e.module, "module", "", "a `folder` with a module to gate instead of the small suite; it is copied")
+	flag.IntVar(&e.generated, "generated", 0, "gate a suite of this `number` of benchmarks, of 1 µs to 10 ms, instead of the small one of five")
 	flag.StringVar(&e.packages, "packages", ".", "the packages of the module")
 	flag.StringVar(&e.bench, "bench", ".", "a regular `expression` of the benchmarks")
 	flag.BoolVar(&e.edits, "edits", false, "each gate judges an edit that changes nothing, another one each time")

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,26 @@ import (
 
 	"chronoscope/stats"
 )
+
+// A generated suite compiles, and a slowdown is planted into one of its benchmarks.
+func TestGeneratedSuite(t *testing.T) {
+	c, err := experiment{generated: 40}.checkOut(context.Background(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "vet", "-C", c.dir, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	before, err := os.ReadFile(filepath.Join(c.dir, "suite_test.go"))
+	if n := strings.Count(string(before), "func Benchmark"); n != 40 || err != nil {
+		t.Fatalf("%d benchmarks: %v", n, err)
+	}
+	name, err := c.plant(1, 0.05)
+	after, _ := os.ReadFile(filepath.Join(c.dir, "suite_test.go"))
+	if err != nil || !strings.Contains(string(before), "func "+name+"(") || string(before) == string(after) {
+		t.Errorf("%s: %v", name, err)
+	}
+}
 
 // A planted slowdown raises one count of the suite; a module's benchmark runs its body once more now
 // and then.
