@@ -28,8 +28,8 @@ type Options struct {
 	// ThresholdNs is the step between two readings above which the thread counts as inactive. By
 	// default it is found from the clock's own cost.
 	ThresholdNs float64
-	// Until ends the recording after a gap of at least this length; of the time before, only the
-	// last turns (see turnNs) are kept. 0 means never.
+	// Until ends the recording after a gap of at least this length. Of the time before that gap, only the last turnNs to
+	// 2 turnNs are kept. 0 means never.
 	Until time.Duration
 	// CPU is the CPU to record on; -1 leaves the thread free to move.
 	CPU int
@@ -414,8 +414,8 @@ func (r *recorder) join(gap int, between bool) {
 	}
 	took := r.clock.Read() - r.last
 	if took > t.Gaps[gap].Ticks || t.Ns(took) > longLookNs {
-		// The thread lost its CPU during the look, which the next gap shows: one join will account
-		// for both gaps.
+		// The thread lost its CPU while the counters were read. That time shows as the next gap, and one join
+		// accounts for both.
 		if r.pending < 0 {
 			r.pending = gap
 		}

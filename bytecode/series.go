@@ -182,9 +182,8 @@ func (s Sums) minus(o Sums) Sums {
 
 func (s Sums) negative() bool { return min(s.Millis, s.Nano, s.Counts, s.Cycles) < 0 }
 
-// A block is kept if the timed share of its time is usual: the time of its trials differs from the
-// expected one by at most usualDistances median deviations, or by at most the share closeShare. Other
-// blocks were interrupted.
+// A block is kept if the time of its trials differs from the expected one by at most usualDistances median deviations, or by
+// at most the share closeShare, whichever is more. Other blocks were interrupted.
 const (
 	usualDistances = 6
 	closeShare     = 0.003

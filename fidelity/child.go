@@ -138,7 +138,7 @@ func (c *served) take(requestedNs float64) (Sample, error) {
 	return sample, errors.Join(wrote, read)
 }
 
-// open opens the clocks of the order in this process.
+// open opens the counter and the reference that the parent asks for.
 func (c *served) open(o order) error {
 	counter, err1 := c.rated(o.Counter)
 	reference, err2 := c.rated(o.Reference)

@@ -11,13 +11,14 @@ import (
 )
 
 // A function takes some percent more or less time at another address, and its address is the same in all runs of one
-// binary. Any edit moves functions. So the effect of the address is noise, which more runs of one binary don't show.
+// binary. Any edit moves functions. So the effect of the address is noise, which more runs of one binary neither
+// show nor average out.
 // Pairs are therefore run in several layouts of each revision. Ratios scatter between layouts, and between the pairs
 // of one layout; these are two components of variance.
 
 // The place of the stack has an effect, too. It follows from the size of the environment and the path of the binary
 // (Mytkowicz, Diwan, Hauswirth and Sweeney, Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS 2009), so that
-// one revision would have it in all of its processes. It is drawn for each process.
+// each revision would have the same place in all of its processes. So each process gets an environment of a random size.
 
 // mostPadding is the largest size in bytes by which an environment is lengthened: a page.
 const mostPadding = 4096
@@ -84,8 +85,8 @@ func typicalPlacement(all []Comparison) float64 {
 	return math.Sqrt(squares / n)
 }
 
-// margin returns the factor by which a ratio may exceed its true value because only a few layouts were drawn.
-// It exceeds that by more only with the given chance.
+// margin returns the factor by which a ratio may exceed its true value because only a few layouts were drawn. With a
+// probability of 1 - chance it exceeds that by no more.
 func (p placement) margin(typical, chance float64) float64 {
 	if p.layouts < 2 {
 		return 1

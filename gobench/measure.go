@@ -426,7 +426,8 @@ func (m *measurement) affordsOne(s *Series) bool {
 }
 
 // firstCosts returns what the first run shows by the clock: the time that a process takes for its start, a first call and the
-// setup, as far as known, and the time of an iteration.
+// setup, and the time of an iteration. If other threads ran in the first run, that time is unknown, and the time of one iteration
+// stands in its place.
 func (s *Series) firstCosts() (startNs, iterationNs float64) {
 	if s.first.alone() {
 		return processNs(s.first) - s.first.WallNs, s.first.WallNs / fewestFew

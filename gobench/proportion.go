@@ -59,8 +59,7 @@ func (c *conclusion) sharedFactor() float64 {
 	return (1 + c.sharing.Slowed) * (1 + c.sharing.Slowed)
 }
 
-// judgeWork reports whether the iterations take any time that can be seen. If not, it lowers the verdict: the
-// differences between runs are chance then, and tell nothing else.
+// judgeWork reports whether the timed part grows measurably with the iterations. If not, it lowers the verdict.
 func (c *conclusion) judgeWork() bool {
 	limitNs := leastNs
 	if hz := c.setting.CoreHz.Value; hz > 0 {

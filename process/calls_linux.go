@@ -180,7 +180,7 @@ func (i *syscallInfo) timeoutNs(read readMemory) int64 {
 	return seconds*1e9 + rest
 }
 
-// asks reports whether the call asks for what it is noted for. A program that is late may ask to sleep for no
+// asks reports, by a call's arguments, whether the noted call counts. A program that is late may ask to sleep for no
 // time, which counts. A call that waits for files for no time only looks at them, and does not count.
 func (i *syscallInfo) asks(call notedCall, read readMemory) bool {
 	given := i.args[call.arg]

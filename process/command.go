@@ -118,8 +118,8 @@ type Run struct {
 	StoppedNs int64
 	Stops     int
 	// TimedWaits is the number of system calls that could wait until some time: to sleep, to wait for something
-	// with a time limit, to set a timer. A call that repeats counts as very many. TimedSwitches is how often
-	// threads gave up their CPUs in these calls; that is less often than the calls if the time had passed.
+	// with a time limit, to set a timer. A timer that repeats counts as very many. TimedSwitches is how often
+	// threads gave up their CPUs in these calls. A call whose time has passed gives up no CPU, so that these may be fewer.
 	// SleepSwitches is how often they did so in calls that wait for nothing but a time, or for other threads of
 	// the same process. Unnoted says why not all of these are known; nil if they are.
 	TimedWaits                   int

@@ -8,14 +8,15 @@ import (
 // goCode limits the number of CPUs on which this process runs Go code at a time.
 var goCode goCodeLimit
 
-// goCodeLimit sets GOMAXPROCS: 1 beside open launchers, at least 2 while two programs are started at the same time, and
+// goCodeLimit sets GOMAXPROCS: 1 while a launcher is open, at least 2 while two programs run at the same time, and
 // otherwise what it was before.
 type goCodeLimit struct {
 	sync.Mutex
-	launchers, together, procs int
+	launchers, together int // that are open, and calls of Together in progress
+	procs               int // GOMAXPROCS as it was before
 }
 
-// change changes the number of open launchers, and of calls of [Together] that are going on.
+// change adds to both counts, and sets GOMAXPROCS accordingly.
 func (l *goCodeLimit) change(launchers, together int) {
 	l.Lock()
 	defer l.Unlock()

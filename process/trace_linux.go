@@ -253,8 +253,8 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	t.goOn(id, int(signal))
 }
 
-// goOn lets a thread continue: for one instruction, if it makes a system call for the tracer, or to the end of
-// its own system call, if that end is to be seen.
+// goOn lets a thread continue: for one instruction if the tracer makes it do a system call, to the end of its own system
+// call if the tracer wants to see that end, or else until its next stop.
 func (t *tracer) goOn(id, signal int) {
 	switch {
 	case t.looks.steps(id):

@@ -237,8 +237,8 @@ func (c *conclusion) use() {
 }
 
 // calm returns the indices of the runs in which nobody else can have delayed the program, and those of the others; nil
-// if the calm runs are too few or do not agree with the others. In calm runs the program did what it does alone. They
-// have to agree because others also run when the program gives them work.
+// if the calm runs are too few or do not agree with the others. In calm runs the program did what it does alone. Both
+// groups have to agree, since others may also be busy because this program gave them work.
 func (c *conclusion) calm() (calm, others []int) {
 	for i, r := range c.used {
 		if r.othersAtMostNs() <= passable(float64(r.WallNs)) {

@@ -17,7 +17,7 @@ import (
 
 // Duets says whether two commands also run at the same time, on one CPU. What slows the machine then slows both, and the
 // ratio of their CPU times scatters less than that of runs one after the other (see gobench, whose benchmarks run in duets,
-// too). On a core that others share, it is the ratio there: programs that differ in what they do may lose different shares
+// too). On a shared core the ratio is that on a shared core: programs that differ in what they do may lose different shares
 // of their time to a neighbour, two builds of one program lose about the same.
 type Duets uint8
 
@@ -43,10 +43,11 @@ type duets struct {
 	runs  [2][]DuetRun
 	// unnoted is the number of duets that do not count, since the kernel did not tell when the programs ran.
 	unnoted int
-	spentNs float64 // of both
+	spentNs float64 // by the clock, in all duets
 	// failure says why a duet failed, or why the two do not suit duets; nil if neither is so.
-	failure         error
-	precise, wanted bool // as far as is known when the next measurement is chosen
+	failure error
+	precise bool // the ratio is known well enough
+	wanted  bool // one more duet is needed
 }
 
 type duetState uint8
@@ -61,8 +62,8 @@ const (
 // time for which a command goes on to run by itself.
 const fewestOwn, ownShare = 3, 0.5
 
-// mostBlocked and mostAtOnce are the largest shares of the CPU time for which a program in duets may wait for something
-// other than a CPU, and have threads that run at the same time on several CPUs.
+// mostBlocked is the longest time for which a program in duets may wait for something other than a CPU, as a share of its CPU
+// time. mostAtOnce is the largest share of its CPU time that it may save by threads that run at once.
 const mostBlocked, mostAtOnce = 0.1, 0.3
 
 // chooseDuets decides once, before a gate looks at the runs, whether there are duets.
@@ -77,14 +78,14 @@ func (m *measurement) chooseDuets() {
 		}
 	}
 	d.state = madeDuets
-	if d.failure = m.suitDuets(); d.failure != nil {
+	if d.failure = m.suitPair(); d.failure != nil {
 		d.state = noDuets
 	}
 }
 
-// suitDuets returns an error that says why the first two commands can't run in duets: both have to compute nearly all the
+// suitPair returns an error that says why the first two commands can't run in duets: both have to compute nearly all the
 // time, in one thread at a time.
-func (m *measurement) suitDuets() error {
+func (m *measurement) suitPair() error {
 	first, second := &m.all[0].command, &m.all[1].command
 	m.duets.cpus = commonCPUs(first.CPUs, second.CPUs)
 	switch {
@@ -96,7 +97,7 @@ func (m *measurement) suitDuets() error {
 		return errors.New("the gate has limits for other metrics than the time")
 	}
 	for _, s := range m.all[:2] {
-		if err := s.suitsDuets(); err != nil {
+		if err := s.suits(); err != nil {
 			return err
 		}
 	}
@@ -116,8 +117,8 @@ func (d Duets) share() float64 {
 	return 1 - ownShare
 }
 
-// suitsDuets returns an error that says why a command can't run in duets.
-func (s *series) suitsDuets() error {
+// suits returns an error that says why a command can't run in duets.
+func (s *series) suits() error {
 	if s.failure != nil || s.starved != nil || len(s.runs) == 0 {
 		return fmt.Errorf("%s did not run by itself", s.command.Name)
 	}
@@ -128,7 +129,7 @@ func (s *series) suitsDuets() error {
 	case blocked > mostBlocked:
 		return fmt.Errorf("%s waits for something other than a CPU for %.2g times as long as it computes", s.command.Name, blocked)
 	case stats.Median(atOnce) > mostAtOnce:
-		return fmt.Errorf("%s has several CPUs at once for %.2g %% of its CPU time", s.command.Name, 100*stats.Median(atOnce))
+		return fmt.Errorf("%s has threads that run at once: its CPU time exceeds the time for which any of them ran by %.2g %% of itself", s.command.Name, 100*stats.Median(atOnce))
 	}
 	return nil
 }
@@ -176,8 +177,8 @@ func (m *measurement) hasDuets(s *series) bool {
 	return m.duets.state == madeDuets && slices.Contains(m.all[:2], s)
 }
 
-// fewestDuets is the number of duets without which the commands are compared by their runs one after the other. A gate looks
-// at neither of them before. Who wants nothing but duets collects them from several measurements.
+// fewestDuets is the number of duets without which the commands are compared by their runs one after the other. Until there are
+// that many, a gate looks at neither. With OnlyDuets one is enough, as the caller collects those of several measurements.
 func (m *measurement) fewestDuets() int {
 	gated := m.plan.Gated
 	switch {
@@ -238,8 +239,8 @@ func (m *measurement) leavesTime(s *series) bool {
 	return m.hasDuets(s) && m.duets.wanted && s.spentNs > ownShare*float64(m.spentOn(s))
 }
 
-// duet makes one more duet. If a command fails in it, perhaps because both use the same file or port, the measurement goes on
-// without duets, or ends with those that it has if there are enough of them.
+// duet makes one more duet. If a command fails in it, perhaps because both use the same file or port, the measurement makes
+// no more duets. If there are too few, it goes on without.
 func (m *measurement) duet(ctx context.Context) error {
 	d := &m.duets
 	began := time.Now()
@@ -280,12 +281,12 @@ func (m *measurement) dropDuets() {
 	}
 }
 
-// leastOfOwn is the share of the least CPU time by itself that a program which looks at clocks uses in duets.
+// leastOfOwn is the share of its least CPU time by itself that a program which looks at clocks has to use in duets.
 const leastOfOwn = 0.95
 
-// worksUntil returns an error if a program that looks at clocks used less CPU time in duets than in any run by itself, or if
-// the ratio by duets contradicts that of runs one after the other: it may work until some time, of which it has only a half
-// in a duet. It looks ever more rarely.
+// worksUntil returns an error if a program looks at clocks and used less CPU time in duets than in any run by itself, or if the
+// two ratios contradict each other. Such a program may work until a fixed time, and in a duet it has only half of the CPU
+// until then. The more duets there are, the more rarely this is checked.
 func (m *measurement) worksUntil() error {
 	for i, s := range m.all[:2] {
 		duets := m.duets.runs[i]
@@ -309,7 +310,7 @@ func (m *measurement) worksUntil() error {
 	return nil
 }
 
-// contradict reports whether the ratio by duets and that of runs one after the other exclude each other.
+// contradict reports whether the intervals of the ratio by duets and of that by runs one after the other do not overlap.
 func (m *measurement) contradict() bool {
 	a, b := conclude(m.all[0], m.plan, m.setting, m.checks), conclude(m.all[1], m.plan, m.setting, m.checks)
 	one := pairs(a, b)
@@ -364,14 +365,14 @@ func (m *measurement) together(ctx context.Context) (shown [2]Run, err error) {
 	return shown, err
 }
 
-// failsAlone reports whether a run in a duet failed as the command fails by itself, too, which the plan ignores.
+// failsAlone reports whether the plan ignores the failure of a run in a duet, and the command failed alike by itself.
 func (m *measurement) failsAlone(s *series, run Run, err error) bool {
 	return err == nil && m.plan.ignores(run) && slices.ContainsFunc(s.runs, func(own Run) bool {
 		return own.ExitCode == run.ExitCode && own.Signal == run.Signal
 	})
 }
 
-// withoutRemedy returns the error of a command without what would help.
+// withoutRemedy returns the error of a command without its advice.
 func withoutRemedy(err error) error {
 	var failed *FailedError
 	if errors.As(err, &failed) {
@@ -380,8 +381,8 @@ func withoutRemedy(err error) error {
 	return err
 }
 
-// duetPairs returns the pairs of CPU times of duets. A time is longer if the program also waited for something other than
-// a CPU, and shorter if several of its threads run at once when it has more CPUs. As far as that is the same for both, it
+// duetPairs returns the pairs of CPU times of duets, with bounds: upwards by the time for which the program waited for something
+// other than a CPU, downwards by what its threads save if they have several CPUs. As far as that is the same for both, it
 // cancels.
 func duetPairs(a, b *Result) (pairs stats.Pairs) {
 	bounded := func(r DuetRun, atOnce float64) stats.Bounded {
@@ -396,8 +397,8 @@ func duetPairs(a, b *Result) (pairs stats.Pairs) {
 	return pairs
 }
 
-// atOnce returns the shares of the CPU times of two commands for which several of their threads ran at once, when they ran by
-// themselves. If both may have the same share, it is the mean.
+// atOnce returns the shares of the CPU times that two commands save by threads which run at once, when they run by themselves.
+// If their intervals overlap, both get the mean.
 func atOnce(first, second []float64) (then, now float64) {
 	a, b := stats.MedianOrRange(first, ""), stats.MedianOrRange(second, "")
 	if a.Lo <= b.Hi && b.Lo <= a.Hi {

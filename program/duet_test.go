@@ -214,7 +214,7 @@ func TestNoDuets(t *testing.T) {
 // Two programs that read the same open file would each read a part of it.
 func TestDuetsOfOneInput(t *testing.T) {
 	m := measurement{plan: duetPlan, all: []*series{{command: Command{Command: process.Command{Stdin: os.Stdin}}}, {command: Command{Command: process.Command{Stdin: os.Stdin}}}}}
-	if err := m.suitDuets(); err == nil || !strings.Contains(err.Error(), "both read the same open file") {
+	if err := m.suitPair(); err == nil || !strings.Contains(err.Error(), "both read the same open file") {
 		t.Error(err)
 	}
 }
@@ -234,7 +234,7 @@ func TestSlowDuets(t *testing.T) {
 				s.runs[i].Rejected = false
 			}
 		}
-		if err := m.suitDuets(); (err == nil) != want {
+		if err := m.suitPair(); (err == nil) != want {
 			t.Errorf("%v s: %v", seconds, err)
 		}
 	}

@@ -63,7 +63,7 @@ type Result struct {
 	// there were none, or too few.
 	Duets []DuetRun
 
-	// atOnce are the shares of its CPU time for which several of its threads ran at once, if it has duets. noDuets says why
+	// atOnce are the shares of its CPU time that it saved by threads which ran at once, if it has duets. noDuets says why
 	// there are no duets, or no more; nil if nothing prevented them.
 	atOnce  []float64
 	noDuets error

@@ -27,8 +27,8 @@ const (
 // Linux may count in three ways (kernel/sched/cputime.c). With CONFIG_TICK_CPU_ACCOUNTING a clock counts the
 // sum of user and system time, which is split in the proportion of the ticks that found the thread in either
 // mode. With CONFIG_VIRT_CPU_ACCOUNTING a clock counts both, but only on the CPUs for which it is active. Old
-// kernels counted all by ticks. A configuration that is built in need not be active, so that the accounts are
-// observed instead.
+// kernels counted all by ticks. A kernel may be built with a way of counting that is not active, so that it is
+// inferred from the accounts.
 type Granularity struct {
 	// Sum is how the sum of user and system time is counted, Split how the two are told apart.
 	Sum, Split Counting
