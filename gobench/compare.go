@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -25,10 +26,12 @@ type Comparison struct {
 	// Why says why the outcome is undecided; it is empty otherwise.
 	Why string
 
-	pairs  stats.Pairs
-	duets  bool // the pairs are duets
-	placed placement
-	counts *counts // nil unless the metric is a count
+	pairs stats.Pairs
+	duets bool // the pairs are duets
+	// isUnknown says that the ratio holds what sharing a core cost the two, which may not be the same.
+	isUnknown bool
+	placed    placement
+	counts    *counts // nil unless the metric is a count
 }
 
 // Compare compares B with A ([stats.Pairs.Compare]): by their duets if there are enough, or else by the pairs of repetitions
@@ -41,7 +44,7 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 		c.Basis = CPUTime
 		c.pairs, at = duetPairs(a, b)
 	} else {
-		c.pairs, at = pairsOn(c.Basis, a, b)
+		c.pairs, at, c.isUnknown = pairsOn(c.Basis, a, b)
 	}
 	c.placed = placementOf(c.pairs.Logs(), at, max(1, min(len(a.Layouts), len(b.Layouts))))
 	c.decide(tolerance, seed)
@@ -83,6 +86,8 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 	switch n := c.pairs.Len(); {
 	case n == 0:
 		c.Why = "the two have no pairs of repetitions"
+	case c.isUnknown:
+		c.Why = "the core was shared, and too few pairs did not share it to tell what that cost either"
 	case c.unusable():
 		c.Why = "one of both is unusable"
 	case n < leastPairs:
@@ -110,18 +115,15 @@ func (c *Comparison) unusable() bool {
 	case c.duets:
 		return c.A.Failed || c.B.Failed
 	}
-	return c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
+	return c.isUnknown || c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
 }
 
 // pairsOn returns the pairs of repetitions that were made one after the other, and their indices. The bounds
 // allow for the rounding of printed times. Interruptions are not subtracted: they hit both alike, and an error
-// in the estimate for one benchmark would shift all pairs. So would repetitions on shared cores that only one of them leaves
-// out.
-func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
-	first, second := a.timed.kind, b.timed.kind
-	if a.leftShared != b.leftShared {
-		first, second = a.whole, b.whole
-	}
+// in the estimate for one benchmark would shift all pairs. isUnknown says that the ratio holds what sharing a core cost either
+// of them ([kindsToPair]).
+func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int, isUnknown bool) {
+	first, second, isUnknown := kindsToPair(a, b)
 	then, now, alike := asOne(first, second)
 	bounded := func(k kind, i int, roundingNs float64) stats.Bounded {
 		on := k.boundsOn(basis, k.used[i])
@@ -139,14 +141,67 @@ func pairsOn(basis Basis, a, b *Result) (pairs stats.Pairs, repetitions []int) {
 		for _, i := range pairs.AddAlike(before, after) {
 			repetitions = append(repetitions, at[i])
 		}
-		return pairs, repetitions
+		return pairs, repetitions, isUnknown
 	}
 	for i := range before {
 		if pairs.Add(before[i], after[i]) {
 			repetitions = append(repetitions, at[i])
 		}
 	}
-	return pairs, repetitions
+	return pairs, repetitions, isUnknown
+}
+
+// kindsToPair returns the kinds of two benchmarks with the repetitions that may make pairs. What one alone leaves out would shift
+// all ratios. So both leave out repetitions that stood still, or neither does. If one leaves out those on shared cores, so does
+// the other. isUnknown says that this is not possible, so that the ratio holds what sharing cost either of them.
+func kindsToPair(a, b *Result) (first, second kind, isUnknown bool) {
+	if a.standstillsTold == b.standstillsTold && !a.leftShared && !b.leftShared {
+		return a.timed.kind, b.timed.kind, false
+	}
+	first, second = a.moving, b.moving
+	if a.standstillsTold != b.standstillsTold {
+		first, second = a.whole, b.whole
+	}
+	if !a.leftShared && !b.leftShared {
+		return first, second, false
+	}
+	then, now, apart := first.sharedAt(), second.sharedAt(), 0
+	var before, after []bool
+	for _, i := range second.at {
+		if !slices.Contains(first.at, i) {
+			continue
+		}
+		before, after = append(before, then[i]), append(after, now[i])
+		if !then[i] && !now[i] {
+			apart++
+		}
+	}
+	if apart < leastPairs || !env.SharedAlike(before, after) {
+		return first, second, true
+	}
+	return first.without(then), second.without(now), false
+}
+
+// sharedAt returns the repetitions around which something else ran on the cores.
+func (k kind) sharedAt() map[int]bool {
+	shared := map[int]bool{}
+	for _, r := range sharedRepetitions(k) {
+		shared[r.Repetition] = true
+	}
+	return shared
+}
+
+// without returns the kind with only those of its repetitions that are not left out.
+func (k kind) without(out map[int]bool) kind {
+	var used []Repetition
+	var at []int
+	for i, rep := range k.used {
+		if !out[k.at[i]] {
+			used, at = append(used, rep), append(at, k.at[i])
+		}
+	}
+	k.used, k.at = used, at
+	return k
 }
 
 // asOne returns the kinds of two benchmarks with one answer to whether they may block, by the repetitions of both if their

@@ -104,7 +104,7 @@ func TestDelaysThatBothShare(t *testing.T) {
 		return &Result{timed: times{kind: k}}
 	}
 	for _, blocks := range []bool{false, true} {
-		pairs, at := pairsOn(Bounds, result(1, blocks), result(1.05, blocks))
+		pairs, at, _ := pairsOn(Bounds, result(1, blocks), result(1.05, blocks))
 		ratio := pairs.Compare(0, 1).Ratio
 		if known := ratio.HalfWidth() < 0.005; len(at) != 20 || known == blocks || !ratio.Covers(1.05) {
 			t.Errorf("it blocks: %v: %v to %v of %d pairs", blocks, ratio.Lo, ratio.Hi, len(at))
@@ -121,7 +121,7 @@ func TestBlocksOfBothTell(t *testing.T) {
 			first.kind.idle[i] = 2 * aloneWithin
 		}
 		first.kind.mayBlock = blocking > 5
-		pairs, _ := pairsOn(Bounds, &Result{timed: first}, &Result{timed: second})
+		pairs, _, _ := pairsOn(Bounds, &Result{timed: first}, &Result{timed: second})
 		if ratio := pairs.Compare(0, 1).Ratio; ratio.HalfWidth() < 0.005 != known || !ratio.Covers(1.05) {
 			t.Errorf("%d of 20 repetitions seem to block: %v to %v", blocking, ratio.Lo, ratio.Hi)
 		}
@@ -133,7 +133,7 @@ func TestOneKindOfBoth(t *testing.T) {
 	first, second := delayed(20, 1), delayed(20, 1)
 	first.kind.runnable, first.kind.missingMost = 1.25, 0
 	second.kind.runnable, second.kind.missingMost = 1.1, 0.1
-	pairs, _ := pairsOn(Bounds, &Result{timed: first}, &Result{timed: second})
+	pairs, _, _ := pairsOn(Bounds, &Result{timed: first}, &Result{timed: second})
 	if ratio := pairs.Compare(0, 1).Ratio; ratio.HalfWidth() > 0.005 || !ratio.Covers(1) {
 		t.Errorf("%v to %v", ratio.Lo, ratio.Hi)
 	}

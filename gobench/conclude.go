@@ -33,13 +33,14 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 		return r
 	}
 	k := kindOf(s, setting.CPUs, nil)
-	if r.Rejections = standstills(k, s.Repetitions); len(r.Rejections) > 0 {
+	r.whole = k
+	if r.Rejections, r.standstillsTold = standstills(k, s.Repetitions); len(r.Rejections) > 0 {
 		k = kindOf(s, setting.CPUs, r.Rejections)
 	}
 	stoodStill, sharing := len(r.Rejections), sharingOf(k, plan, setting)
 	shared := sharedRepetitions(k)
 	leftOut := sharing.Told() && len(k.used)-len(shared) >= fewestApart
-	if r.whole = k; leftOut {
+	if r.moving = k; leftOut {
 		r.leftShared = true
 		r.Rejections = append(r.Rejections, shared...)
 		k = kindOf(s, setting.CPUs, r.Rejections)

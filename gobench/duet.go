@@ -104,8 +104,9 @@ func (m *measurement) suitDuets(group []*Series) bool {
 		if s.Failure != nil || s.tooSlow || s.slowedByTracing {
 			return true
 		}
-		k := Conclude(s, m.plan, m.setting).timed.kind
-		collects := s.oneGoroutine() && !k.blocks && k.missing > -mostAtOnce
+		r := Conclude(s, m.plan, m.setting)
+		k := r.timed.kind
+		collects := s.oneGoroutine() && !k.blocks && stats.Median(r.atOnceShares()) < mostAtOnce
 		return !k.alone && !collects || k.mayBlock || k.apart || k.untimed > nothingMissing
 	})
 }
@@ -260,12 +261,28 @@ func duetPairs(a, b *Result) (pairs stats.Pairs, numbers []int) {
 	return pairs, numbers
 }
 
+// atOnceShares returns the largest shares of the CPU time for which several threads of a benchmark can have run at once, in the
+// runs by itself in which threads waited least: while one waits, another may run alone.
+func (r *Result) atOnceShares() (shares []float64) {
+	calmest := calmestRuns(r.Repetitions, math.Inf(1), func(int) bool { return false })
+	for _, o := range calmest {
+		shares = append(shares, math.Max(0, -idleNs(o)/o.CPUNs))
+	}
+	if len(shares) < fewestEscaped { // the process does not read its own counters
+		shares = nil
+		for _, idle := range r.timed.kind.idle {
+			shares = append(shares, math.Max(0, -idle))
+		}
+	}
+	return shares
+}
+
 // atOnce returns the shares of the CPU times of two benchmarks for which several of their threads ran at once, when they ran by
 // themselves. It is the mean for both, if they may have the same share and allocate as much, so that their collectors have as
 // much to do.
 func atOnce(a, b *Result) (then, now float64) {
-	first, second := stats.MedianOrRange(a.timed.kind.idle, ""), stats.MedianOrRange(b.timed.kind.idle, "")
-	then, now = math.Max(0, -first.Value), math.Max(0, -second.Value)
+	first, second := stats.MedianOrRange(a.atOnceShares(), ""), stats.MedianOrRange(b.atOnceShares(), "")
+	then, now = first.Value, second.Value
 	if first.Lo <= second.Hi && second.Lo <= first.Hi && math.Abs(a.bytesPerOp()-b.bytesPerOp()) <= sameBytes*a.bytesPerOp()+1 {
 		then, now = (then+now)/2, (then+now)/2
 	}

@@ -51,7 +51,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	gate, pairs := plan.gate(), timesAmong(all)
 	looks := gate.LooksFor(pairs)
 	alone, differs := make([]float64, len(all)), make([]float64, len(all))
-	typical := typicalPlacement(all)
+	typical, benchmarks := typicalPlacement(all)
 	for i := range all {
 		j := Judged{Comparison: all[i], Limit: gate.LimitOf(all[i].Metric)}
 		alone[i], differs[i] = math.NaN(), 1
@@ -64,7 +64,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		case j.unusable():
 			alone[i] = 1
 		default:
-			margin := j.placed.margin(typical, gate.Chance(pairs)/2)
+			margin := j.placed.margin(typical, benchmarks, gate.Chance(pairs)/2)
 			alone[i] = j.beyond(looks, (1+j.Limit)*margin)
 			if margin > 1 { // the margin may fail with the other half of the chance
 				alone[i] = math.Min(1, 2*alone[i])
@@ -152,7 +152,7 @@ func (c Comparison) side(plan Plan, pairs int) stats.Side {
 	switch {
 	case math.IsNaN(limit):
 		return ""
-	case c.beyond(looks, (1+limit)*c.placed.margin(0, chance)) <= chance:
+	case c.beyond(looks, (1+limit)*c.placed.margin(0, 1, chance)) <= chance:
 		return stats.Beyond
 	case c.within(limit, looks):
 		return stats.Within

@@ -172,10 +172,15 @@ func runsDelayShare(repetitions []Repetition, out func(int) bool) float64 {
 // their number shows. Only a process that reads its own counters tells this for a single run. If garbage is
 // collected in some runs, only these count, since the collector's threads work too.
 func escapedRuns(repetitions []Repetition, out func(int) bool) (calm []Observation) {
+	return calmestRuns(repetitions, escapedShare, out)
+}
+
+// calmestRuns returns those of the runs in which threads waited least that waited for no more than a share of their time.
+func calmestRuns(repetitions []Repetition, mostWaited float64, out func(int) bool) (calm []Observation) {
 	collects := slices.ContainsFunc(repetitions, func(rep Repetition) bool { return rep.Many.Collections > 0 })
 	for i, rep := range repetitions {
 		for _, o := range []Observation{rep.Few, rep.Many} {
-			if !out(i) && o.alone() && (!collects || o.Collections > 0) && o.CPUNs >= leastEscapedNs && o.WaitNs <= escapedShare*o.WallNs {
+			if !out(i) && o.alone() && (!collects || o.Collections > 0) && o.CPUNs >= leastEscapedNs && o.WaitNs <= mostWaited*o.WallNs {
 				calm = append(calm, o)
 			}
 		}

@@ -71,26 +71,27 @@ func placementOf(logs []float64, at []int, layouts int) placement {
 }
 
 // typicalPlacement returns the root mean square of the deviations of a suite, since a few layouts tell little
-// about one benchmark.
-func typicalPlacement(all []Comparison) float64 {
-	squares, n := 0., 0.
+// about one benchmark, and the number of benchmarks that it rests on.
+func typicalPlacement(all []Comparison) (deviation float64, benchmarks int) {
+	squares := 0.
 	for _, c := range all {
 		if c.Metric == "" && c.placed.layouts > 1 {
-			squares, n = squares+c.placed.deviation*c.placed.deviation, n+1
+			squares, benchmarks = squares+c.placed.deviation*c.placed.deviation, benchmarks+1
 		}
 	}
-	if n == 0 {
-		return 0
-	}
-	return math.Sqrt(squares / n)
+	return math.Sqrt(squares / math.Max(1, float64(benchmarks))), benchmarks
 }
 
 // margin returns the factor by which a ratio may exceed its true value because only a few layouts were drawn. With a
 // probability of 1 - chance it exceeds that by no more.
-func (p placement) margin(typical, chance float64) float64 {
+//
+// typical is the deviation in a suite of that many benchmarks, or 0. The deviation is an estimate, with one degree of freedom
+// less than layouts for each benchmark, so that the quantile is Student's.
+func (p placement) margin(typical float64, benchmarks int, chance float64) float64 {
 	if p.layouts < 2 {
 		return 1
 	}
 	deviation := math.Max(p.deviation, typical)
-	return math.Exp(distuv.UnitNormal.Quantile(1-chance) * deviation / math.Sqrt(float64(p.layouts)))
+	student := distuv.StudentsT{Sigma: 1, Nu: float64((p.layouts - 1) * max(1, benchmarks))}
+	return math.Exp(student.Quantile(1-chance) * deviation / math.Sqrt(float64(p.layouts)))
 }

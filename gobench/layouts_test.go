@@ -117,7 +117,7 @@ func TestPlacement(t *testing.T) {
 	if m := mean(none); m > 0.004 {
 		t.Errorf("layouts that don't scatter are said to, by %.2g", m)
 	}
-	if p := placementOf([]float64{1, 2}, []int{0, 1}, 1); p.margin(1, 0.01) != 1 {
+	if p := placementOf([]float64{1, 2}, []int{0, 1}, 1); p.margin(1, 1, 0.01) != 1 {
 		t.Error("a single layout has a margin")
 	}
 }

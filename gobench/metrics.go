@@ -39,7 +39,7 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 
 // CompareMetric compares a metric of B with that of A, as [Compare] does with times. The ratio of a rate is
 // inverted, since more of it is better: above 1 is always worse. If a value is 0, or less than half a byte or
-// allocation, 1 is added to all values, so that stray counts make no large ratio.
+// allocation, the same is added to all values, so that stray counts make no large ratio ([stats.RatiosOfMetric]).
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64

@@ -28,13 +28,13 @@ const (
 // waited for a CPU for much longer than the other runs. It was stopped by a signal, waited for memory from a
 // disk, or a hypervisor took its CPU in a way that the kernel does not count as waiting.
 //
-// This shows only if the benchmark never blocks by itself and hardly waits for a CPU. Other disturbed
+// This shows only if the benchmark never blocks by itself and hardly waits for a CPU: told is false otherwise. Other disturbed
 // repetitions remain, and the median has to cope with them. The median also has to cope with repetitions made
 // while the machine is slower for a while, which no counter tells. If most repetitions stand still, standing
 // still is a part of the benchmark.
-func standstills(k kind, repetitions []Repetition) (all []Rejection) {
+func standstills(k kind, repetitions []Repetition) (all []Rejection, told bool) {
 	if k.apart || k.blocks || !calm(repetitions) {
-		return nil
+		return nil, false
 	}
 	few, many := limitOf(k, Repetition.few), limitOf(k, Repetition.many)
 	for i, rep := range k.used {
@@ -43,9 +43,9 @@ func standstills(k kind, repetitions []Repetition) (all []Rejection) {
 		}
 	}
 	if 2*len(all) >= len(k.used) {
-		return nil
+		return nil, false
 	}
-	return all
+	return all, true
 }
 
 // calm reports whether the runs hardly waited for other programs. It compares their waits with their CPU time, since

@@ -59,8 +59,9 @@ type Result struct {
 	stats.Judgement
 
 	timed times
-	// leftShared says that repetitions on shared cores were left out, of all that whole has.
-	leftShared bool
-	whole      kind
-	late       stats.Estimate // cost of iterations beyond the timed ones, divided by that of the timed ones
+	// standstillsTold says that it is known which repetitions stood still. leftShared says that those on shared cores were left
+	// out. whole has all repetitions, moving all but those that stood still.
+	standstillsTold, leftShared bool
+	whole, moving               kind
+	late                        stats.Estimate // cost of iterations beyond the timed ones, divided by that of the timed ones
 }

@@ -17,6 +17,7 @@ type sharedRunner struct {
 	*simulated
 	busy  func(run int) bool
 	costs float64 // by what share the benchmark takes longer meanwhile
+	spare bool    // the old revision takes no longer
 	// blind runs tell nothing of the sharing; blindNow those of the new revision.
 	blind, blindNow bool
 }
@@ -24,7 +25,7 @@ type sharedRunner struct {
 func (s *sharedRunner) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
 	busy := s.busy(s.runs)
 	usualNs := s.truthNs
-	if busy {
+	if busy && !(s.spare && b.Revision != "") {
 		s.truthNs *= 1 + s.costs
 	}
 	o, err := s.simulated.Run(ctx, b, n, traced)
@@ -93,8 +94,38 @@ func TestSharedRepetitionsThatOneLeavesOut(t *testing.T) {
 	}
 	a, b := Conclude(all[0][0], plan, setting), Conclude(all[0][1], plan, setting)
 	c := Compare(a, b, 0, 1)
-	if !a.leftShared || b.leftShared || !c.Ratio.Covers(1) || math.Abs(c.Ratio.Value-1) > 0.1 || c.pairs.Len() != len(b.Repetitions) {
+	if !a.leftShared || b.leftShared || !c.Ratio.Covers(1) || math.Abs(c.Ratio.Value-1) > 0.1 || c.pairs.Len() != len(b.Repetitions) || c.Why == "" {
 		t.Errorf("left out: %v, %v; %d of %d pairs: %+v", a.leftShared, b.leftShared, c.pairs.Len(), len(b.Repetitions), c.Ratio)
+	}
+}
+
+// A hyperthread slows the new revision by 30 %, and the old one not at all. Alone both take as long, and the repetitions
+// without it say so: those beside it are in no pair, although only one of both leaves them out.
+func TestSharingThatSlowsOneRevision(t *testing.T) {
+	held := 0
+	const seeds = 20
+	for seed := range uint64(seeds) {
+		s, noise := newShared(seed, 1, 1000)
+		setting := Setting{Checks: env.ChecksOf(noise), CPUs: 1}
+		rng := rand.New(rand.NewPCG(seed, 3))
+		runner := &sharedRunner{simulated: s, busy: func(int) bool { return rng.IntN(5) == 0 }, costs: 0.3, spare: true}
+		plan := DefaultPlan
+		plan.LeastRepetitions = 60
+		all, err := Measure(background, runner, [][]Benchmark{{{Name: "BenchmarkWork", Revision: "then"}, {Name: "BenchmarkWork"}}}, plan, setting, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := Conclude(all[0][0], plan, setting), Conclude(all[0][1], plan, setting)
+		c := Compare(a, b, 0, 1)
+		if a.leftShared || !b.leftShared {
+			t.Errorf("seed %d: left out: %v, %v", seed, a.leftShared, b.leftShared)
+		}
+		if c.Ratio.Covers(1) && c.pairs.Len() < len(b.Repetitions) {
+			held++
+		}
+	}
+	if held < atLeast(seeds) {
+		t.Errorf("%d of %d ratios hold 1", held, seeds)
 	}
 }
 

@@ -48,7 +48,10 @@ func Compare(a, b *Result, tolerance float64) (*Comparison, error) {
 	c.P = p.probability()
 	c.Ratio = p.ratio()
 	c.Outcome = stats.OutcomeOf(c.Ratio, c.P, tolerance)
-	if c.Verdict == stats.Unusable {
+	if p.isUnknown {
+		c.Lower(stats.Suspect, "the core was shared, and too few samples did not share it to tell what that cost either")
+	}
+	if c.Verdict == stats.Unusable || p.isUnknown {
 		c.Outcome = stats.Undecided
 	}
 	return c, nil
@@ -58,6 +61,9 @@ func Compare(a, b *Result, tolerance float64) (*Comparison, error) {
 type pair struct {
 	a, b   *conclusion
 	rounds int // 0 if they were not measured in turn
+	// isUnknown says that samples on a shared core count, and what that cost either is unknown. One subject alone leaves them
+	// out, which would shift the ratio, and the other has too few without them.
+	isUnknown bool
 	// uneven says that one subject has far more samples, as a short one has beside a long one.
 	uneven bool
 }
@@ -74,14 +80,27 @@ func newPair(a, b *conclusion) pair {
 	of := func(c *conclusion) []Sample { return slices.Clone(c.Samples[:rounds]) }
 	speed := coreSpeedOf(slices.Concat(of(a), of(b)))
 	uneven := max(len(a.Samples), len(b.Samples)) > mostUneven*rounds
-	return pair{a: a.again(of(a), speed), b: b.again(of(b), speed), rounds: rounds, uneven: uneven}
+	p := pair{a: a.again(of(a), speed, false), b: b.again(of(b), speed, false), rounds: rounds, uneven: uneven}
+	if one, other := p.a.Rejected[Shared] > 0, p.b.Rejected[Shared] > 0; one != other {
+		alike := p.a
+		if one {
+			alike = p.b
+		}
+		if alike.mayLeaveOut() {
+			alike.rejectShared()
+		} else {
+			p.a, p.b, p.isUnknown = a.again(of(a), speed, true), b.again(of(b), speed, true), true
+		}
+	}
+	return p
 }
 
-// again screens other samples of the same subject with another model of the core's speed.
-func (c *conclusion) again(samples []Sample, speed coreSpeed) *conclusion {
+// again screens other samples of the same subject with another model of the core's speed. keepShared keeps those on a shared
+// core in any case.
+func (c *conclusion) again(samples []Sample, speed coreSpeed, keepShared bool) *conclusion {
 	r := &Result{Name: c.Name, Samples: samples, Calls: c.Calls, Estimate: c.Estimate,
 		Corrected: map[Reason]int{}, Rejected: map[Reason]int{}, Judgement: stats.NewJudgement()}
-	other := &conclusion{Result: r, m: c.m, series: c.series, speed: speed}
+	other := &conclusion{Result: r, m: c.m, series: c.series, speed: speed, keepShared: keepShared}
 	other.screen()
 	return other
 }

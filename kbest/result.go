@@ -97,6 +97,8 @@ type conclusion struct {
 	// surveys has the accepted samples of more calls.
 	surveys []*Sample
 	sharing env.Sharing
+	// keepShared keeps samples on a shared core in any case.
+	keepShared bool
 	// meanwhile is half the width of the interval that more trials can narrow, as a share: without the part for
 	// the core's rate at another time.
 	meanwhile float64
@@ -129,7 +131,7 @@ func (c *conclusion) screen() {
 			c.surveys = append(c.surveys, x)
 		}
 	}
-	if c.sharing = c.sharingOf(c.full); c.leavesOutShared() {
+	if c.sharing = c.sharingOf(c.full); !c.keepShared && c.leavesOutShared() {
 		c.rejectShared()
 	}
 	for _, x := range c.Samples {

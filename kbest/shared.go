@@ -46,7 +46,12 @@ func (c *conclusion) sharingOf(samples []*Sample) env.Sharing {
 
 // leavesOutShared reports whether samples on a shared core are left out: if these took longer, and the others are enough.
 func (c *conclusion) leavesOutShared() bool {
-	return c.sharing.Told() && len(c.full)-c.sharing.Samples >= max(fewestApart, 2*c.m.plan.K)
+	return c.sharing.Told() && c.mayLeaveOut()
+}
+
+// mayLeaveOut reports whether the samples that did not share a core are enough.
+func (c *conclusion) mayLeaveOut() bool {
+	return len(c.full)-c.sharing.Samples >= max(fewestApart, 2*c.m.plan.K)
 }
 
 // besideEachOther returns the samples of those blocks in which some samples shared the core and others did not,

@@ -123,3 +123,29 @@ func TestRecordedSharing(t *testing.T) {
 		}
 	}
 }
+
+// A sibling slows one of two subjects, which alone take as long. That one leaves out its samples beside it, and so does the other
+// in the comparison, in which each round's samples are a pair.
+func TestComparisonLeavesOutShared(t *testing.T) {
+	s := shareCore(1, clocktest.Sibling{Slows: 0.5, BusyNs: 20e6, IdleNs: 20e6})
+	chain, wide := s.work(100e3), s.wide(100e3)
+	chain.Name = "chain"
+	results, err := s.station.Measure(background, DefaultPlan, chain, wide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := results[0], results[1]
+	p := newPair(a.from, b.from)
+	if a.Rejected[Shared] > 0 || b.Rejected[Shared] == 0 || p.a.Rejected[Shared]+p.b.Rejected[Shared] == 0 || p.isUnknown {
+		t.Errorf("rejected by themselves %v, %v; in the comparison %v, %v, unknown %v", a.Rejected, b.Rejected, p.a.Rejected, p.b.Rejected, p.isUnknown)
+	}
+	for i := range p.rounds {
+		if x, y := &p.a.Samples[i], &p.b.Samples[i]; p.a.probed(x).Shared() && p.a.counts(x) || p.b.probed(y).Shared() && p.b.counts(y) {
+			t.Fatalf("round %d: a sample on a shared core counts", i)
+		}
+	}
+	c, err := Compare(a, b, 0)
+	if err != nil || !c.Ratio.Covers(1) || c.Outcome != stats.Undecided {
+		t.Errorf("%+v: %v", c, err)
+	}
+}

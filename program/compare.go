@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"chronoscope/env"
 	"chronoscope/stats"
 )
 
@@ -17,6 +18,8 @@ type Comparison struct {
 
 	pairs stats.Pairs
 	duets bool // the pairs are duets
+	// isUnknown says that the ratio holds what sharing a core cost the two, which may not be the same.
+	isUnknown bool
 }
 
 // Compare compares B with A ([stats.Pairs.Compare]): by their duets, or by the pairs of runs of the same round. If a time is
@@ -27,7 +30,7 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 		if c.duets = len(a.Duets) > 0 && len(b.Duets) > 0; c.duets {
 			c.pairs = duetPairs(a, b)
 		} else {
-			c.pairs = pairs(a, b)
+			c.pairs, c.isUnknown = pairs(a, b)
 		}
 	}
 	c.decide(tolerance, seed)
@@ -72,11 +75,11 @@ func (c *Comparison) InDuets() bool { return c.duets }
 // Pairs returns the runs on which the ratio rests.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
 
-// undecidable reports whether one of the times is unusable, or whether there are too few pairs. Duets tell the ratio of two
+// undecidable reports whether one of the times is unusable, what sharing a core cost is unknown, or there are too few pairs. Duets tell the ratio of two
 // commands whose own times something disturbed.
 func (c *Comparison) undecidable() bool {
 	isUnusable := !c.duets && (c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable)
-	return c.Metric == "" && isUnusable || c.pairs.Len() < fewestChosen
+	return c.Metric == "" && (isUnusable || c.isUnknown) || c.pairs.Len() < fewestChosen
 }
 
 // Joint bounds the ratio so that the bounds of all comparisons of a measurement hold together. They are NaN if there
@@ -90,29 +93,45 @@ func (c *Comparison) Joint(comparisons int) stats.Joint {
 	return j
 }
 
-// pairs returns the runs that count, of the rounds in which both commands have one. Runs that shared a core are in no pair if
-// both commands leave theirs out. If one alone did, the other's slowed runs would remain.
-func pairs(a, b *Result) (all stats.Pairs) {
-	leaveOut := a.leavesOut() && b.leavesOut()
-	counts := func(r *Run) bool { return !r.Rejected && !(leaveOut && r.leftOut) }
+// pairs returns the runs that count, of the rounds in which both commands have one. If a command leaves out runs that shared a
+// core, pairs of which either run did are left out, too: what one alone leaves out would shift all ratios. isUnknown says that
+// this is not possible, so that the ratio holds what sharing cost either of them.
+func pairs(a, b *Result) (all stats.Pairs, isUnknown bool) {
 	of := map[int]*Run{}
 	for i, round := range a.rounds {
-		if counts(&a.Runs[i]) {
-			of[round] = &a.Runs[i]
+		if r := &a.Runs[i]; !r.Rejected {
+			of[round] = r
+		}
+	}
+	var first, second []*Run
+	for i, round := range b.rounds {
+		if x, y := of[round], &b.Runs[i]; x != nil && !y.Rejected {
+			first, second = append(first, x), append(second, y)
+		}
+	}
+	apart := func(int) bool { return true }
+	if a.leavesOut || b.leavesOut {
+		then, now := sharedCores(first), sharedCores(second)
+		apart = func(i int) bool { return !then[i] && !now[i] }
+		if n := len(slices.DeleteFunc(indices(len(first)), func(i int) bool { return !apart(i) })); n < fewestChosen || !env.SharedAlike(then, now) {
+			apart, isUnknown = func(int) bool { return true }, true
 		}
 	}
 	times := func(r *Run) stats.Bounded {
 		return stats.Bounded{Lo: r.LowNs, Mid: r.TimeNs(), Hi: r.HighNs, Disturbed: r.HighNs - r.LowNs + r.waitedNs()}
 	}
-	for i, round := range b.rounds {
-		if first := of[round]; first != nil && counts(&b.Runs[i]) {
-			all.Add(times(first), times(&b.Runs[i]))
+	for i := range first {
+		if apart(i) {
+			all.Add(times(first[i]), times(second[i]))
 		}
 	}
-	return all
+	return all, isUnknown
 }
 
-// leavesOut reports whether runs that shared a core do not count.
-func (r *Result) leavesOut() bool {
-	return slices.ContainsFunc(r.Runs, func(run Run) bool { return run.leftOut })
+// sharedCores reports for each run whether it shared a core.
+func sharedCores(runs []*Run) (all []bool) {
+	for _, r := range runs {
+		all = append(all, r.sharedCore())
+	}
+	return all
 }

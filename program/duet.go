@@ -313,7 +313,7 @@ func (m *measurement) worksUntil() error {
 // contradict reports whether the intervals of the ratio by duets and of that by runs one after the other do not overlap.
 func (m *measurement) contradict() bool {
 	a, b := conclude(m.all[0], m.plan, m.setting, m.checks), conclude(m.all[1], m.plan, m.setting, m.checks)
-	one := pairs(a, b)
+	one, _ := pairs(a, b)
 	m.enterDuets(m.all[0], a)
 	m.enterDuets(m.all[1], b)
 	both := duetPairs(a, b)

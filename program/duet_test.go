@@ -99,7 +99,7 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 // duetPlan ends by numbers of runs, as no time passes.
 var duetPlan = Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 60, MaxTime: time.Hour, Duets: AlsoDuets}
 
-func sharedCores(t *testing.T) []clocktest.SharedCore {
+func recordedCores(t *testing.T) []clocktest.SharedCore {
 	t.Helper()
 	cores, err := clocktest.SharedCores()
 	if err != nil || len(cores) == 0 {
@@ -116,7 +116,7 @@ func TestDuetsOnSharedCores(t *testing.T) {
 	for _, duets := range []Duets{NoDuets, AlsoDuets, OnlyDuets} {
 		for _, slower := range []float64{1, 1.03} {
 			held, of := 0, 0
-			for _, core := range sharedCores(t) {
+			for _, core := range recordedCores(t) {
 				for seed := range uint64(seeds) {
 					c := duetCase{core: core, seed: seed, workMs: 10, slower: slower, plan: duetPlan}
 					c.plan.Duets = duets
@@ -151,7 +151,7 @@ func TestGatedDuets(t *testing.T) {
 	const seeds = 20
 	for slower, want := range map[float64][2]int{1: {0, 1}, 1.05: {2*seeds - 2, 2 * seeds}} {
 		found := 0
-		for _, core := range sharedCores(t) {
+		for _, core := range recordedCores(t) {
 			for seed := range uint64(seeds) {
 				c := duetCase{core: core, seed: seed, workMs: 10, slower: slower, plan: duetPlan}
 				gate := stats.Gate{Limit: 0.01}
@@ -171,7 +171,7 @@ func TestGatedDuets(t *testing.T) {
 // Programs that don't suit duets, or fail in them, are compared by runs one after the other, and the pair says why. So is a
 // search that wants nothing but duets, which gets its pairs all the same.
 func TestNoDuets(t *testing.T) {
-	core := sharedCores(t)[0]
+	core := recordedCores(t)[0]
 	failed := "when both ran at the same time, new failed: exit status 1"
 	for name, c := range map[string]struct {
 		duetCase

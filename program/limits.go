@@ -54,8 +54,11 @@ func (c *conclusion) hold(e stats.Estimate) stats.Estimate {
 }
 
 // allUsed returns the indices of all runs that count.
-func (c *conclusion) allUsed() []int {
-	all := make([]int, len(c.used))
+func (c *conclusion) allUsed() []int { return indices(len(c.used)) }
+
+// indices returns the numbers from 0 to n-1.
+func indices(n int) []int {
+	all := make([]int, n)
 	for i := range all {
 		all[i] = i
 	}

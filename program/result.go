@@ -71,6 +71,8 @@ type Result struct {
 	rounds []int // the round in which each run was made
 	// favoured says that the estimate rests on the runs at favouredNice.
 	favoured bool
+	// leavesOut says that runs which shared a core do not count.
+	leavesOut bool
 	// unpaired says that the interval allows for cold caches at the start, for a shared core, or for servers that were
 	// late, which lengthen different programs by different shares.
 	unpaired bool

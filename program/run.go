@@ -55,8 +55,6 @@ type Run struct {
 	Rejected bool
 	Why      []string
 
-	// leftOut says that it does not count since it shared a core.
-	leftOut bool
 	// favoured says that it is a run at favouredNice. These are rejected, but the estimate may rest on them.
 	favoured bool
 	// read are the metrics that the program wrote, by their index in the command's metrics.

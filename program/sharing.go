@@ -209,10 +209,8 @@ func (c *conclusion) takeOffSharing() {
 
 // leaveOutShared leaves out the runs that shared a core; apart are the indices of the others.
 func (c *conclusion) leaveOutShared(apart []int) {
-	for _, r := range c.used {
-		r.leftOut = r.sharedCore()
-	}
 	c.leftShared = len(c.used) - len(apart)
+	c.leavesOut = c.leftShared > 0
 	c.keepOnly(apart)
 }
 

@@ -78,11 +78,17 @@ func (g Gate) Sides(alone []float64, pairs int, within func(i int) bool) (beyond
 func IsRate(metric string) bool { return strings.HasSuffix(metric, "/s") }
 
 // RatiosOfMetric pairs the values of a metric of two subjects. The ratio of a rate is inverted,
-// because more is better: above 1 is always worse. If any value is 0 or below least, 1 is added
-// to all values, so that a few stray counts do not make a large ratio; added is 1 then.
+// because more is better: above 1 is always worse. If any value is 0 or below least, the same is
+// added to all of them, so that there is a ratio, and a few stray counts do not make a large one: 1
+// to counts, which have a least above 0, and to others the median of the values above 0.
 func RatiosOfMetric(first, second []float64, isRate bool, least float64) (pairs Pairs, added float64) {
-	if slices.ContainsFunc(slices.Concat(first, second), func(x float64) bool { return x == 0 || x < least }) {
+	all := slices.Concat(first, second)
+	if slices.ContainsFunc(all, func(x float64) bool { return x == 0 || x < least }) {
 		added = 1
+		positive := slices.DeleteFunc(all, func(x float64) bool { return !(x > 0) })
+		if least == 0 && len(positive) > 0 {
+			added = Median(positive)
+		}
 	}
 	for i := range first {
 		x, y := first[i]+added, second[i]+added
