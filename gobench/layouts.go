@@ -36,8 +36,8 @@ func (b Benchmark) placed(repetition int, rng *rand.Rand) Benchmark {
 type placement struct {
 	layouts int
 	// deviation is the standard deviation of the logarithms of the ratios between layouts; 0 with
-	// one layout.
-	deviation float64
+	// one layout. ofMeans is that of the layouts' means, which also scatter because the pairs of a layout do.
+	deviation, ofMeans float64
 	// own is the median ratio in the usual layout; NaN if there is none.
 	own float64
 }
@@ -66,17 +66,18 @@ func placementOf(logs []float64, at []int, layouts int) placement {
 		freedom += float64(len(g) - 1)
 	}
 	perGroup := float64(len(logs)) / float64(layouts)
-	p.deviation = math.Sqrt(math.Max(0, stat.Variance(means, nil)-within/freedom/perGroup))
+	p.ofMeans = stat.StdDev(means, nil)
+	p.deviation = math.Sqrt(math.Max(0, p.ofMeans*p.ofMeans-within/freedom/perGroup))
 	return p
 }
 
-// typicalPlacement returns the root mean square of the deviations of a suite, since a few layouts tell little
+// typicalPlacement returns the root mean square of the deviations of layouts' means in a suite, since a few layouts tell little
 // about one benchmark, and the number of benchmarks that it rests on.
 func typicalPlacement(all []Comparison) (deviation float64, benchmarks int) {
 	squares := 0.
 	for _, c := range all {
 		if c.Metric == "" && c.placed.layouts > 1 {
-			squares, benchmarks = squares+c.placed.deviation*c.placed.deviation, benchmarks+1
+			squares, benchmarks = squares+c.placed.ofMeans*c.placed.ofMeans, benchmarks+1
 		}
 	}
 	return math.Sqrt(squares / math.Max(1, float64(benchmarks))), benchmarks
@@ -91,7 +92,7 @@ func (p placement) margin(typical float64, benchmarks int, chance float64) float
 	if p.layouts < 2 {
 		return 1
 	}
-	deviation := math.Max(p.deviation, typical)
+	deviation := math.Max(p.ofMeans, typical)
 	student := distuv.StudentsT{Sigma: 1, Nu: float64((p.layouts - 1) * max(1, benchmarks))}
 	return math.Exp(student.Quantile(1-chance) * deviation / math.Sqrt(float64(p.layouts)))
 }

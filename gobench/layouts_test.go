@@ -188,3 +188,37 @@ func (p *paddings) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	p.all = append(p.all, b.Padding)
 	return p.Runner.Run(ctx, b, n, traced)
 }
+
+// A suite of one benchmark whose layouts differ by 2 % fails by chance one time in 100, however few layouts there are: their scatter
+// is an estimate. By the normal distribution it failed one time in 10 with two layouts, and one in 40 with four.
+func TestFewLayouts(t *testing.T) {
+	const draws = 1000
+	plan := quickGate(time.Second, 0)
+	for _, layouts := range []int{2, 3, 4, 8} {
+		rng := rand.New(rand.NewPCG(uint64(layouts), 5))
+		failed := 0
+		for range draws {
+			places := make([]float64, layouts)
+			for i := range places {
+				places[i] = 0.02 * rng.NormFloat64()
+			}
+			c := Comparison{A: &Result{}, B: &Result{}}
+			var logs []float64
+			var at []int
+			for i := range 10 * layouts {
+				x := places[i%layouts] + 0.01*rng.NormFloat64()
+				y := math.Exp(x)
+				logs, at = append(logs, x), append(at, i)
+				c.pairs.Add(stats.Bounded{Lo: 1, Mid: 1, Hi: 1}, stats.Bounded{Lo: y, Mid: y, Hi: y})
+			}
+			c.placed = placementOf(logs, at, layouts)
+			if Judge([]Comparison{c}, plan)[0].Side == stats.Beyond {
+				failed++
+			}
+		}
+		t.Logf("%d layouts: %d of %d fail", layouts, failed, draws)
+		if failed > atMost(draws, stats.FalseAlarms) {
+			t.Errorf("%d layouts: %d of %d fail, want at most %d", layouts, failed, draws, atMost(draws, stats.FalseAlarms))
+		}
+	}
+}
