@@ -56,7 +56,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		j := Judged{Comparison: all[i], Limit: gate.LimitOf(all[i].Metric)}
 		alone[i], differs[i] = math.NaN(), 1
 		if !j.unusable() {
-			differs[i] = j.differs(looks)
+			differs[i] = j.differs(looks, j.placed.margin(typical, benchmarks, gate.FalseAlarms/4)) // half of the chance, on two sides
 		}
 		j.Joint = j.joint(gate, pairs)
 		switch {
@@ -80,6 +80,9 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		j.P, j.FalseDiscoveries, j.Beyond, j.Side = differs[i], falseDiscoveries[i], beyond[i], sides[i]
 		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > gate.FalseAlarms {
 			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, such a difference occurs by chance", len(all))
+			if j.placed.layouts > 1 {
+				j.Why += ", or by the order of functions"
+			}
 		}
 	}
 	return judged
@@ -94,12 +97,17 @@ func (c *Comparison) beyond(looks stats.Looks, limit float64) float64 {
 	return c.pairs.Beyond(looks, limit)
 }
 
-// differs returns the chance of what was measured, in this comparison alone, if both are equal.
-func (c *Comparison) differs(looks stats.Looks) float64 {
+// differs returns the chance of what was measured, in this comparison alone, if both are equal, apart from a factor that the order
+// of functions may make.
+func (c *Comparison) differs(looks stats.Looks, margin float64) float64 {
 	if c.counts != nil { // either test allows for the other side already
 		return math.Min(looks.AboveUnpaired(c.counts.first, c.counts.second), looks.AboveUnpaired(c.counts.second, c.counts.first))
 	}
-	return math.Min(1, 2*math.Min(c.pairs.Beyond(looks, 1), c.pairs.Below(looks, 1)))
+	p := 2 * math.Min(c.pairs.Beyond(looks, margin), c.pairs.Below(looks, 1/margin))
+	if margin > 1 { // the margin may fail with the other half of the chance
+		p *= 2
+	}
+	return math.Min(1, p)
 }
 
 // timesAmong counts the comparisons of times.

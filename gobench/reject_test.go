@@ -147,3 +147,20 @@ func TestOneRepetitionHasADocument(t *testing.T) {
 		}
 	}
 }
+
+// Of one of two equal revisions it is known which repetitions stood still, of the other one not: then none is left out of the pairs.
+func TestStandstillsOfOneRevision(t *testing.T) {
+	k := func(at ...int) kind { return kind{used: make([]Repetition, len(at)), at: at} }
+	a := &Result{whole: k(0, 1, 2), moving: k(0, 2), timed: times{kind: k(0, 2)}, standstillsTold: true}
+	b := &Result{whole: k(0, 1, 2), moving: k(0, 1, 2), timed: times{kind: k(0, 1, 2)}}
+	for _, c := range []struct {
+		told bool
+		then []int
+	}{{false, []int{0, 1, 2}}, {true, []int{0, 2}}} {
+		b.standstillsTold = c.told
+		first, second, isUnknown := kindsToPair(a, b)
+		if !slices.Equal(first.at, c.then) || !slices.Equal(second.at, []int{0, 1, 2}) || isUnknown {
+			t.Errorf("told of both: %v: %v and %v", c.told, first.at, second.at)
+		}
+	}
+}
