@@ -62,7 +62,7 @@ var corrections = []correction{
 	{"standstills of one revision", "gobench/compare.go", "\t\tfirst, second = a.whole, b.whole\n", ""},
 	{"few layouts", "gobench/layouts.go", "distuv.StudentsT{Sigma: 1, Nu: float64((p.layouts - 1) * max(1, benchmarks))}", "distuv.UnitNormal"},
 	{"preemptions", "gobench/disturbance.go", "\treturn d.byOthers * math.Max(0, rep.perIteration(switches))\n", "\treturn 0\n"},
-	{"standstills", "gobench/conclude.go", "r.Rejections = standstills(k, s.Repetitions);", "r.Rejections = nil;"},
+	{"standstills", "gobench/conclude.go", "r.Rejections, r.standstillsTold = standstills(k, s.Repetitions);", "r.Rejections = nil;"},
 	{"shared cores", "gobench/conclude.go", "leftOut := sharing.Told() &&", "leftOut := false && sharing.Told() &&"},
 	{"rounding", "gobench/conclude.go", "t.roundingNs = k.typical(Repetition.roundingNs)", "t.roundingNs = 0"},
 	{"vain waits of the shorter run", "gobench/kind.go", "\t\tshare = math.Min(share, idleNs(r.Many)/r.Many.CPUNs)\n", ""},

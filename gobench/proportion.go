@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"chronoscope/stats"
@@ -50,13 +51,29 @@ func (c *conclusion) judgeProportion() {
 	}
 }
 
+// hardlyShared is a share of the runs. If something else used the core around no more of them, the others did not share it
+// unseen.
+const hardlyShared = 0.05
+
 // sharedFactor returns the factor by which the ratio of the times of two runs may be off because something else used the
-// core in one of them only. Both differences of the ratio may be off by it, so it is squared.
+// core in one of them only, also between the looks before and after it. Both differences of the ratio may be off by it, so
+// it is squared.
 func (c *conclusion) sharedFactor() float64 {
-	if c.leftShared || c.sharing.Suspicion("", c.sharing.Slowed) == "" {
+	runs := slices.Clone(c.series.late)
+	for _, rep := range c.used {
+		runs = append(runs, rep.Many)
+	}
+	var slowed []float64
+	for _, o := range runs {
+		if p := (Repetition{Many: o}).probed(0); p.Shared() {
+			slowed = append(slowed, math.Max(p.SlowedBefore, p.SlowedAfter))
+		}
+	}
+	if float64(len(slowed)) <= hardlyShared*float64(len(runs)) {
 		return 1
 	}
-	return (1 + c.sharing.Slowed) * (1 + c.sharing.Slowed)
+	typical := stats.Median(slowed)
+	return (1 + typical) * (1 + typical)
 }
 
 // judgeWork reports whether the timed part grows measurably with the iterations. If not, it lowers the verdict.

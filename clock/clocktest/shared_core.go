@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// The recordings of shared cores are of milan ([Recordings]), while other guests of the host used the core's second
-// hyperthread for three quarters of the time. Each lasts ten seconds. A digit each 50 µs says by how many tenths
-// independent instructions took longer then.
+// The recordings of shared cores are of milan and of a Xeon like that of the other recordings ([Recordings]), while other guests
+// of the host used the core's second hyperthread: for three quarters of the time on milan, for 42 and 46 % on the Xeon. Each lasts
+// ten seconds. A digit each 50 µs says by how many tenths independent instructions took longer then (clock.PortProbe).
 //
 //go:embed recordings/*-shared*.hex.gz
 var sharedRecordings embed.FS
