@@ -35,12 +35,12 @@ const (
 // Shared reports whether something else ran on the core just before or just after the sample.
 func (p Probed) Shared() bool { return math.Max(p.SlowedBefore, p.SlowedAfter) > SharedFrom }
 
-// sharedUnlike is the chance below which an uneven division of the pairs of which one alone shared its core is not chance.
+// sharedUnlike is the significance level of [SharedAlike].
 const sharedUnlike = 0.01
 
 // SharedAlike reports whether both subjects of a comparison were seen to share their cores about as often. first and second
-// say for each pair of samples whether the sample of either did. If of one alone is mostly told, the probes of the other saw
-// less, and nothing tells which of its samples shared their core (the exact sign test, McNemar 1947).
+// say for each pair of samples whether the sample of either did. If it is mostly the same one that was seen to, the probes of the other
+// missed some, and nothing tells which of its samples shared their core (the exact sign test, McNemar 1947).
 func SharedAlike(first, second []bool) bool {
 	one, other := 0, 0
 	for i := range first {

@@ -211,3 +211,27 @@ func TestCostOfLongSharing(t *testing.T) {
 		t.Errorf("not seen to be more: %+v", c)
 	}
 }
+
+// Of n pairs of which one alone shared its core, all being the same one has a chance of 2/2^n: 1.6 % for 7, and 0.8 % for 8.
+func TestSharedAlike(t *testing.T) {
+	pairs := func(first, second, both int) (a, b []bool) {
+		for range first {
+			a, b = append(a, true), append(b, false)
+		}
+		for range second {
+			a, b = append(a, false), append(b, true)
+		}
+		for range both {
+			a, b = append(a, true, false), append(b, true, false)
+		}
+		return a, b
+	}
+	for _, c := range []struct {
+		first, second, both int
+		alike               bool
+	}{{0, 0, 5, true}, {7, 0, 5, true}, {8, 0, 5, false}, {0, 8, 0, false}, {20, 20, 3, true}} {
+		if a, b := pairs(c.first, c.second, c.both); SharedAlike(a, b) != c.alike {
+			t.Errorf("%+v", c)
+		}
+	}
+}

@@ -23,7 +23,7 @@ type duetCase struct {
 	slower    float64 // of the second
 	blockedMs float64 // of each run of the second
 	failsFrom int     // the duet from which on the second fails; 0 for none
-	unnoted   float64 // the share of duets of which the kernel does not tell
+	unnoted   float64 // the share of duets that the kernel does not note
 	until     float64 // the share of its time for which the second works until some time, and reads clocks
 	breaks    int     // the run from which on the second fails by itself; 0 for none
 	plan      Plan

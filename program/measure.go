@@ -1,7 +1,6 @@
 package program
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -416,94 +415,6 @@ func (s *series) counted() (n int) {
 		}
 	}
 	return n
-}
-
-// once makes one run, with its preparation and conclusion.
-func (m *measurement) once(ctx context.Context, c Command, traced bool) (run Run, err error) {
-	keptNs := m.concludedNs
-	m.concludedNs = 0
-	waitNs, err := c.prepare(ctx)
-	if keptNs += waitNs; err != nil {
-		return Run{}, err
-	}
-	limited, end := context.WithCancelCause(ctx)
-	cancel := func() { end(nil) }
-	if c.Timeout > 0 {
-		limited, cancel = context.WithTimeoutCause(limited, c.Timeout, errTimeout)
-		defer end(nil)
-	}
-	kept, output := c.keep()
-	run, err = m.run(limited, kept.watched(m.endStarved(limited, c.spentNs, end)), traced)
-	run.startKeptNs = float64(run.StartWaitNs + keptNs)
-	if run.WallNs > 0 {
-		run.read = output.read(c.Metrics)
-		for i, m := range c.Metrics {
-			if missing := run.read[i].missing; missing != nil {
-				run.Why = append(run.Why, m.Name+": "+missing.Error())
-			}
-		}
-	}
-	var ended error
-	if ctx.Err() == nil {
-		ended = context.Cause(limited)
-	}
-	cancel()
-	err = c.failure(run.Run, cmp.Or(ended, err))
-	if ctx.Err() == nil {
-		waitNs, after := c.conclude(ctx)
-		m.concludedNs, err = waitNs, cmp.Or(err, after)
-	}
-	return run, err
-}
-
-// watched returns the command with a function that is called, too, when it has started; nil for none.
-func (c Command) watched(by func(pid int)) Command {
-	started := c.Started
-	switch {
-	case started == nil:
-		c.Started = by
-	case by != nil:
-		c.Started = func(pid int) {
-			started(pid)
-			by(pid)
-		}
-	}
-	return c
-}
-
-// prepare runs what comes before a run, and returns how long that waited for a CPU.
-func (c Command) prepare(ctx context.Context) (waitNs int64, err error) {
-	if c.Prepare == nil {
-		return 0, nil
-	}
-	if waitNs, err = beside(ctx, *c.Prepare); err != nil {
-		return waitNs, &FailedError{Name: c.Name, What: "its preparation", Err: err}
-	}
-	return waitNs, nil
-}
-
-// conclude runs what follows a run, and returns how long that waited for a CPU.
-func (c Command) conclude(ctx context.Context) (waitNs int64, err error) {
-	if c.Conclude == nil {
-		return 0, nil
-	}
-	if waitNs, err = beside(ctx, *c.Conclude); err != nil {
-		return waitNs, &FailedError{Name: c.Name, What: "what follows it", Err: err}
-	}
-	return waitNs, nil
-}
-
-// failure returns how a run failed: by what ended it, as errTimeout, or by its exit status. Other errors stay as they
-// are.
-func (c Command) failure(run process.Run, err error) error {
-	var starved *StarvedError
-	switch {
-	case errors.Is(err, errTimeout) || errors.As(err, &starved):
-		return &FailedError{Name: c.Name, What: theCommand, Err: err}
-	case err == nil && run.Failure() != nil:
-		return &FailedError{Name: c.Name, What: theCommand, Err: run.Failure()}
-	}
-	return err
 }
 
 // tell reports the progress after a run of the command i.

@@ -56,6 +56,10 @@ func main() {
 	if load != "" {
 		compete(load)
 	}
+	if e.generated > 0 && e.module != "" {
+		fmt.Fprintln(os.Stderr, "-generated and -module exclude one another: give one of them")
+		os.Exit(2)
+	}
 	e.loads = strings.Split(loads, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
