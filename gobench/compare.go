@@ -46,7 +46,7 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	} else {
 		c.pairs, at, c.isUnknown = pairsOn(c.Basis, a, b)
 	}
-	c.placed = placementOf(c.pairs.Logs(), at, max(1, min(len(a.Layouts), len(b.Layouts))))
+	c.placed, c.pairs = placementOf(c.pairs, at, len(a.Layouts))
 	c.decide(tolerance, seed)
 	return c
 }

@@ -29,10 +29,10 @@ type Building struct {
 	Tags    string // as of go build -tags
 	LDFlags string // as of go build -ldflags
 	Race    bool
-	// Layouts is how many binaries are linked of each package: the first as usual, the others with their
-	// functions in another order (go tool link -randlayout); 0 stands for 1.
+	// Layouts is the number of orders of functions in which each package is linked besides the usual one (go tool
+	// link -randlayout); 0 and 1 stand for none.
 	Layouts int
-	// Seed determines the orders.
+	// Seed determines the orders. Two revisions with the same functions get the same orders.
 	Seed uint64
 	// Calls adds a binary of each package that can time single calls of all its benchmarks.
 	Calls bool
@@ -49,12 +49,19 @@ func (b Building) flags() (flags []string) {
 	return flags
 }
 
-// link returns the linker flags for the layout with that index.
-func (b Building) link(layout int) (flags []string) {
+// lineBytes is the size of a cache line. Where a function begins within a line decides how its loops are fetched, and any
+// longer function moves those after it by half a line. So all functions begin at a line, except in the usual layout.
+const lineBytes = 64
+
+// link returns the linker flags for the layout with that index. Linkers before Go 1.25 can't align functions.
+func (b Building) link(layout int, aligned bool) (flags []string) {
 	ldflags := b.LDFlags
 	if layout > 0 {
 		order := 1 + (b.Seed+uint64(layout)*0x9e3779b1)%(1<<31-1) // 0 is the usual order
 		ldflags = strings.TrimSpace(fmt.Sprintf("%s -randlayout=%d", ldflags, order))
+	}
+	if layout > 0 && aligned {
+		ldflags = fmt.Sprintf("%s -funcalign=%d", ldflags, lineBytes)
 	}
 	if ldflags == "" {
 		return nil
@@ -97,12 +104,13 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 // replace.
 func (b Building) compile(ctx context.Context, dir, base string, p listed, replaced overlay) (test Benchmark, err error) {
 	test = Benchmark{Package: p.ImportPath, Dir: p.Dir, Binary: base + ".test"}
+	aligned := true
 	link := func(binary string, layout int, replaced overlay) error {
 		overlaid, err := replaced.flags(binary + ".json")
 		if err != nil {
 			return err
 		}
-		flags := slices.Concat([]string{"test", "-c", "-o", binary}, overlaid, b.flags(), b.link(layout))
+		flags := slices.Concat([]string{"test", "-c", "-o", binary}, overlaid, b.flags(), b.link(layout, aligned))
 		_, err = tool(ctx, dir, "go", append(flags, p.ImportPath)...)
 		return err
 	}
@@ -110,14 +118,22 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 	if err != nil {
 		return test, err
 	}
-	for layout := range max(1, b.Layouts) {
-		binary := test.Binary
-		if layout > 0 {
-			binary = fmt.Sprintf("%s.%d.test", base, layout)
-		}
-		err := link(binary, layout, replaced.with(stopping))
-		if err != nil && ctx.Err() == nil {
-			err = link(binary, layout, nil) // if this fails too, its error is that of the usual testing package
+	stopping = replaced.with(stopping)
+	err = link(test.Binary, 0, stopping)
+	if err != nil && ctx.Err() == nil {
+		stopping = nil
+		err = link(test.Binary, 0, nil) // if this fails too, its error is that of the usual testing package
+	}
+	if err != nil {
+		return test, err
+	}
+	test.Layouts = []string{test.Binary}
+	for layout := 1; b.Layouts > 1 && layout <= b.Layouts; layout++ {
+		binary := fmt.Sprintf("%s.%d.test", base, layout)
+		err := link(binary, layout, stopping)
+		if err != nil && aligned && ctx.Err() == nil {
+			aligned = false
+			err = link(binary, layout, stopping)
 		}
 		if err != nil {
 			return test, err

@@ -51,12 +51,12 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	gate, pairs := plan.gate(), timesAmong(all)
 	looks := gate.LooksFor(pairs)
 	alone, differs := make([]float64, len(all)), make([]float64, len(all))
-	typical, benchmarks := typicalPlacement(all)
+	typical := typicalPlacementOf(all)
 	for i := range all {
 		j := Judged{Comparison: all[i], Limit: gate.LimitOf(all[i].Metric)}
 		alone[i], differs[i] = math.NaN(), 1
 		if !j.unusable() {
-			differs[i] = j.differs(looks, j.placed.margin(typical, benchmarks, gate.FalseAlarms/4)) // half of the chance, on two sides
+			differs[i] = j.differs(looks, typical)
 		}
 		j.Joint = j.joint(gate, pairs)
 		switch {
@@ -64,11 +64,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		case j.unusable():
 			alone[i] = 1
 		default:
-			margin := j.placed.margin(typical, benchmarks, gate.Chance(pairs)/2)
-			alone[i] = j.beyond(looks, (1+j.Limit)*margin)
-			if margin > 1 { // the margin may fail with the other half of the chance
-				alone[i] = math.Min(1, 2*alone[i])
-			}
+			alone[i] = j.beyond(looks, typical, 1+j.Limit)
 		}
 		j.Placement, j.Own = j.placed.deviation, j.placed.own
 		judged = append(judged, j)
@@ -80,7 +76,7 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		j.P, j.FalseDiscoveries, j.Beyond, j.Side = differs[i], falseDiscoveries[i], beyond[i], sides[i]
 		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > gate.FalseAlarms {
 			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, such a difference occurs by chance", len(all))
-			if j.placed.layouts > 1 {
+			if j.placed.layouts > 0 {
 				j.Why += ", or by the order of functions"
 			}
 		}
@@ -89,25 +85,21 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 }
 
 // beyond returns the chance of what was measured, in this comparison alone, if the true ratio is no more than
-// the limit.
-func (c *Comparison) beyond(looks stats.Looks, limit float64) float64 {
+// the limit. Both have to be improbable: that the pairs lie beyond it by chance, and that the layouts do.
+func (c *Comparison) beyond(looks stats.Looks, typical typicalPlacement, limit float64) float64 {
 	if c.counts != nil {
 		return c.counts.beyond(looks, limit)
 	}
-	return c.pairs.Beyond(looks, limit)
+	return math.Max(c.pairs.Beyond(looks, limit), c.placed.beyond(typical, limit))
 }
 
-// differs returns the chance of what was measured, in this comparison alone, if both are equal, apart from a factor that the order
-// of functions may make.
-func (c *Comparison) differs(looks stats.Looks, margin float64) float64 {
+// differs returns the chance of what was measured, in this comparison alone, if both are equal.
+func (c *Comparison) differs(looks stats.Looks, typical typicalPlacement) float64 {
 	if c.counts != nil { // either test allows for the other side already
 		return math.Min(looks.AboveUnpaired(c.counts.first, c.counts.second), looks.AboveUnpaired(c.counts.second, c.counts.first))
 	}
-	p := 2 * math.Min(c.pairs.Beyond(looks, margin), c.pairs.Below(looks, 1/margin))
-	if margin > 1 { // the margin may fail with the other half of the chance
-		p *= 2
-	}
-	return math.Min(1, p)
+	below := math.Max(c.pairs.Below(looks, 1), c.placed.below(typical, 1))
+	return math.Min(1, 2*math.Min(c.beyond(looks, typical, 1), below))
 }
 
 // timesAmong counts the comparisons of times.
@@ -154,13 +146,10 @@ func (c Comparison) side(plan Plan, pairs int) stats.Side {
 	if c.counts != nil {
 		c.counts = &counts{c.counts.first[:seen], c.counts.second[:seen], c.counts.strays}
 	}
-	if c.placed.layouts > 1 { // the margin may fail with the other half
-		chance /= 2
-	}
 	switch {
 	case math.IsNaN(limit):
 		return ""
-	case c.beyond(looks, (1+limit)*c.placed.margin(0, 1, chance)) <= chance:
+	case c.beyond(looks, typicalPlacement{}, 1+limit) <= chance:
 		return stats.Beyond
 	case c.within(limit, looks):
 		return stats.Within

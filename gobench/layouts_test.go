@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os/exec"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func placedSuites(suites, benchmarks, layouts int, slower float64) (failed, foun
 			s.deviation[name] = 0.004
 			group := []Benchmark{{Name: name, Revision: "then"}, {Name: name}}
 			for g := range group {
-				for l := range layouts {
+				for l := range layouts + min(1, layouts-1) { // the usual one besides
 					group[g].Layouts = append(group[g].Layouts, fmt.Sprintf("%d.%d", g, l))
 				}
 				group[g].Binary = group[g].Layouts[0]
@@ -106,10 +107,12 @@ func TestPlacement(t *testing.T) {
 		}
 		for i := range 36 {
 			noise := 0.01 * rng.NormFloat64()
-			logs, still, at = append(logs, layouts[i%6]+noise), append(still, noise), append(at, i)
+			logs, still, at = append(logs, layouts[i%6]+noise), append(still, noise), append(at, i/6*7+i%6+1)
 		}
-		squares = append(squares, math.Pow(placementOf(logs, at, 6).deviation, 2))
-		none = append(none, placementOf(still, at, 6).deviation)
+		p, _ := placementOf(ratios(logs), at, 7)
+		squares = append(squares, math.Pow(p.deviation, 2))
+		p, _ = placementOf(ratios(still), at, 7)
+		none = append(none, p.deviation)
 	}
 	if mean := math.Sqrt(mean(squares)); math.Abs(mean-0.02) > 0.003 {
 		t.Errorf("layouts that scatter by 2 %% are said to scatter by %.2g", mean)
@@ -117,9 +120,36 @@ func TestPlacement(t *testing.T) {
 	if m := mean(none); m > 0.004 {
 		t.Errorf("layouts that don't scatter are said to, by %.2g", m)
 	}
-	if p := placementOf([]float64{1, 2}, []int{0, 1}, 1); p.margin(1, 1, 0.01) != 1 {
-		t.Error("a single layout has a margin")
+	if p, left := placementOf(ratios([]float64{1, 2}), []int{0, 1}, 1); p.beyond(typicalPlacement{1, 9}, 1) != 0 || left.Len() != 2 {
+		t.Error("a single layout tells of placement")
 	}
+	if p, _ := placementOf(ratios([]float64{0, 0, 0, 0}), []int{0, 1, 2, 4}, 3); p.beyond(typicalPlacement{1, 9}, 0.1) != 1 {
+		t.Error("a layout with a single pair tells of placement")
+	}
+}
+
+// The usual layout has its own ratio, and no part in that of the layouts drawn at random.
+func TestUsualLayout(t *testing.T) {
+	p, left := placementOf(ratios([]float64{0.5, 0.01, 0.02, 0.5, 0.03, 0.04}), []int{0, 1, 2, 3, 4, 5}, 3)
+	if math.Abs(p.own-math.Exp(0.5)) > 1e-9 || p.layouts != 2 || !slices.Equal(rounded(left.Logs()), []float64{0.01, 0.02, 0.03, 0.04}) {
+		t.Errorf("%+v, %v are left", p, left.Logs())
+	}
+}
+
+func rounded(all []float64) (near []float64) {
+	for _, x := range all {
+		near = append(near, math.Round(x*1e9)/1e9)
+	}
+	return near
+}
+
+// ratios returns pairs of undisturbed times whose ratios have these logarithms.
+func ratios(logs []float64) (pairs stats.Pairs) {
+	for _, x := range logs {
+		y := math.Exp(x)
+		pairs.Add(stats.Bounded{Lo: 1, Mid: 1, Hi: 1}, stats.Bounded{Lo: y, Mid: y, Hi: y})
+	}
+	return pairs
 }
 
 func mean(all []float64) (m float64) {
@@ -139,7 +169,7 @@ func TestLayoutsAreLinked(t *testing.T) {
 		t.Skip("there is no go command")
 	}
 	built, err := Compile(background, "testdata/memo", t.TempDir(), []string{"."}, Building{Layouts: 3, Seed: 7, LDFlags: "-s"})
-	if err != nil || len(built.Failed) > 0 || len(built.Tests) != 1 || len(built.Tests[0].Layouts) != 3 {
+	if err != nil || len(built.Failed) > 0 || len(built.Tests) != 1 || len(built.Tests[0].Layouts) != 4 {
 		t.Fatalf("%+v: %v", built, err)
 	}
 	for i, binary := range built.Tests[0].Layouts {
@@ -150,10 +180,10 @@ func TestLayoutsAreLinked(t *testing.T) {
 			t.Errorf("layout %d: %+v: %v", i, found, err)
 		}
 	}
-	if flags := (Building{LDFlags: "-X a.b=c", Seed: 1}).link(1); len(flags) != 1 || !slices.Contains([]string{"-ldflags=-X a.b=c -randlayout=" + flags[0][len("-ldflags=-X a.b=c -randlayout="):]}, flags[0]) {
+	if flags := (Building{LDFlags: "-X a.b=c", Seed: 1}).link(1, true); len(flags) != 1 || !regexp.MustCompile(`^-ldflags=-X a\.b=c -randlayout=[0-9]+ -funcalign=64$`).MatchString(flags[0]) {
 		t.Errorf("%q", flags)
 	}
-	if flags := (Building{}).link(0); flags != nil {
+	if flags := (Building{}).link(0, true); flags != nil {
 		t.Errorf("the usual layout has flags: %q", flags)
 	}
 }
@@ -189,41 +219,120 @@ func (p *paddings) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 	return p.Runner.Run(ctx, b, n, traced)
 }
 
-// A suite of one benchmark whose layouts differ by 2 % fails by chance one time in 100, however few layouts there are: their scatter
-// is an estimate. By the normal distribution it failed one time in 10 with two layouts, and one in 40 with four.
+// placedComparisons returns a suite of equal benchmarks whose ratios scatter between layouts, by deviations, and between pairs.
+func placedComparisons(rng *rand.Rand, layouts, pairs int, between []float64, within float64) (all []Comparison) {
+	for _, deviation := range between {
+		places := make([]float64, layouts)
+		for i := range places {
+			places[i] = deviation * rng.NormFloat64()
+		}
+		var logs []float64
+		var at []int
+		for i := range pairs {
+			logs, at = append(logs, places[i%layouts]+within*rng.NormFloat64()), append(at, i/layouts*(layouts+1)+i%layouts+1)
+		}
+		c := Comparison{A: &Result{}, B: &Result{}}
+		c.placed, c.pairs = placementOf(ratios(logs), at, layouts+1)
+		c.Outcome = stats.Slower // as far as Judge lets it stand
+		all = append(all, c)
+	}
+	return all
+}
+
+// A suite whose layouts differ fails by chance one time in 100, however few layouts there are, and however much its benchmarks
+// differ in it: their scatter is an estimate. By the normal distribution a suite of one failed one time in 10 with two layouts, and
+// one in 40 with four.
 func TestFewLayouts(t *testing.T) {
-	const draws = 1000
-	plan := quickGate(time.Second, 0)
-	for _, layouts := range []int{2, 3, 4, 8} {
-		rng := rand.New(rand.NewPCG(uint64(layouts), 5))
-		failed, called := 0, 0
-		for range draws {
-			places := make([]float64, layouts)
-			for i := range places {
-				places[i] = 0.02 * rng.NormFloat64()
-			}
-			c := Comparison{A: &Result{}, B: &Result{}}
-			var logs []float64
-			var at []int
-			for i := range 10 * layouts {
-				x := places[i%layouts] + 0.01*rng.NormFloat64()
-				y := math.Exp(x)
-				logs, at = append(logs, x), append(at, i)
-				c.pairs.Add(stats.Bounded{Lo: 1, Mid: 1, Hi: 1}, stats.Bounded{Lo: y, Mid: y, Hi: y})
-			}
-			c.placed = placementOf(logs, at, layouts)
-			c.decide(0, 1)
-			j := Judge([]Comparison{c}, plan)[0]
-			if j.Side == stats.Beyond {
-				failed++
-			}
-			if j.Outcome == stats.Slower || j.Outcome == stats.Faster {
-				called++
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	suites := 60 * cases(t)
+	alike := func(n int, deviation float64) []float64 { return slices.Repeat([]float64{deviation}, n) }
+	for name, between := range map[string][]float64{
+		"one": {0.02}, "five alike": alike(5, 0.02), "forty alike": alike(40, 0.01), "forty insensitive": alike(40, 0),
+		"two of ten": slices.Concat(alike(8, 0.001), alike(2, 0.05)), "five of forty": slices.Concat(alike(35, 0.002), alike(5, 0.05)),
+		"all kinds": {0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1},
+	} {
+		for _, layouts := range []int{2, 3, 4, 8} {
+			fails, calls := make([]bool, suites), make([]bool, suites)
+			parallel(suites, func(i int) {
+				rng := rand.New(rand.NewPCG(uint64(layouts), uint64(i)))
+				for _, j := range Judge(placedComparisons(rng, layouts, 10*layouts, between, 0.01), quickGate(time.Second, 0)) {
+					fails[i] = fails[i] || j.Side == stats.Beyond
+					calls[i] = calls[i] || j.Outcome == stats.Slower
+				}
+			})
+			failed, called := trues(fails), trues(calls)
+			t.Logf("%s, %d layouts: %d of %d fail, in %d one is called slower", name, layouts, failed, suites, called)
+			if most := atMost(suites, stats.FalseAlarms); failed > most || called > most {
+				t.Errorf("%s, %d layouts: %d of %d fail, in %d one is called slower, want at most %d", name, layouts, failed, suites, called, most)
 			}
 		}
-		t.Logf("%d layouts: %d of %d fail, %d are called slower or faster", layouts, failed, draws, called)
-		if most := atMost(draws, stats.FalseAlarms); failed > most || called > most {
-			t.Errorf("%d layouts: %d of %d fail, %d are called slower or faster, want at most %d", layouts, failed, draws, called, most)
+	}
+}
+
+// Layouts raise no false alarm either when pairs are looked at again and again, as they come in.
+func TestLayoutsAtEachLook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	runs, plan := 200*cases(t), quickGate(time.Second, 0)
+	for _, layouts := range []int{2, 4, 8} {
+		for _, between := range []float64{0, 0.002, 0.005, 0.02} {
+			fails := make([]bool, runs)
+			parallel(runs, func(i int) {
+				rng := rand.New(rand.NewPCG(uint64(layouts), uint64(i)))
+				all := placedComparisons(rng, layouts, 160, []float64{between}, 0.01)[0]
+				logs := all.pairs.Logs()
+				for n := 2 * layouts; n <= len(logs); n++ {
+					if !plan.gate().LooksFor(1).Due(n) {
+						continue
+					}
+					c, at := all, make([]int, n)
+					for k := range at {
+						at[k] = k/layouts*(layouts+1) + k%layouts + 1
+					}
+					c.placed, c.pairs = placementOf(ratios(logs[:n]), at, layouts+1)
+					fails[i] = fails[i] || c.side(plan, 1) == stats.Beyond
+				}
+			})
+			failed := trues(fails)
+			t.Logf("%d layouts that differ by %g: %d of %d fail", layouts, between, failed, runs)
+			if most := atMost(runs, stats.FalseAlarms); failed > most {
+				t.Errorf("%d layouts that differ by %g: %d of %d fail, want at most %d", layouts, between, failed, runs, most)
+			}
 		}
+	}
+}
+
+// What the placement of a suite's benchmarks tells about one another: Smyth's estimates for benchmarks that are alike, and for
+// those that differ by a factor. The first three trigammas are π²/2, π²/2-4 and π²/2-4-4/9-4/25 (Abramowitz and Stegun, 6.4.4 and
+// 6.4.6), the last one is the asymptotic series 6.4.12.
+func TestTypicalPlacement(t *testing.T) {
+	for x, want := range map[float64]float64{
+		0.5: math.Pi * math.Pi / 2, 1.5: math.Pi*math.Pi/2 - 4, 3.5: math.Pi*math.Pi/2 - 4 - 4./9 - 4./25,
+		40: 1./40 + 1./2/1600 + 1./6/64000 - 1./30/math.Pow(40, 5) + 1./42/math.Pow(40, 7),
+	} {
+		if got := trigamma(x); math.Abs(got-want) > 1e-9 {
+			t.Errorf("trigamma of %v: %v, want %v", x, got, want)
+		}
+		if got := inverseTrigamma(want); math.Abs(got-x) > 1e-6*x {
+			t.Errorf("the inverse of %v: %v, want %v", want, got, x)
+		}
+	}
+	rng := rand.New(rand.NewPCG(8, 8))
+	between := slices.Repeat([]float64{0.01}, 400)
+	got := typicalPlacementOf(placedComparisons(rng, 4, 400, between, 0))
+	if deviation := math.Sqrt(got.variance); math.Abs(deviation-0.01) > 0.001 || got.freedom < 10 {
+		t.Errorf("benchmarks that are alike: %v, %v degrees of freedom", deviation, got.freedom)
+	}
+	for i := range between {
+		between[i] *= math.Exp(rng.NormFloat64())
+	}
+	if got := typicalPlacementOf(placedComparisons(rng, 4, 400, between, 0)); got.freedom > 1.5 {
+		t.Errorf("benchmarks that differ by a factor of e: %v degrees of freedom", got.freedom)
+	}
+	if got := typicalPlacementOf(placedComparisons(rng, 4, 40, between[:1], 0)); got != (typicalPlacement{}) {
+		t.Errorf("one benchmark: %v", got)
 	}
 }

@@ -64,7 +64,7 @@ func (j Judged) Pair() stats.Pair {
 	if p.Metric, p.Duets = j.Metric, j.duets; j.B.NoDuets != nil && j.Metric == "" {
 		p.NoDuets = "when both ran at the same time, " + j.B.NoDuets.Error()
 	}
-	if j.placed.layouts > 1 {
+	if j.placed.layouts > 0 {
 		p.Placement = &stats.PairPlacement{Layouts: j.placed.layouts, Deviation: stats.FloatOf(j.Placement), Own: stats.FloatOf(j.Own)}
 	}
 	p.Why, p.FalseDiscoveries = j.Why, stats.FloatOf(j.FalseDiscoveries)

@@ -141,7 +141,7 @@ func (p *Pairs) leastDisturbed() *Pairs {
 		return p
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.disturbed[i], p.disturbed[j]) })
-	chosen, others := p.only(order[:p.Len()/4]), p.only(order[p.Len()/4:])
+	chosen, others := p.Only(order[:p.Len()/4]), p.Only(order[p.Len()/4:])
 	a, b := MedianInterval(chosen.middle, ""), MedianInterval(others.middle, "")
 	if a.Lo > b.Hi || b.Lo > a.Hi {
 		return p
@@ -149,10 +149,12 @@ func (p *Pairs) leastDisturbed() *Pairs {
 	return chosen
 }
 
-func (p *Pairs) only(these []int) *Pairs {
+// Only returns the pairs with these indices.
+func (p *Pairs) Only(these []int) *Pairs {
 	q := &Pairs{}
 	for _, i := range these {
 		q.low, q.middle, q.high = append(q.low, p.low[i]), append(q.middle, p.middle[i]), append(q.high, p.high[i])
+		q.disturbed = append(q.disturbed, p.disturbed[i])
 	}
 	return q
 }

@@ -142,7 +142,7 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 		name := fmt.Sprintf("Benchmark%d", i)
 		group := []gobench.Benchmark{{Name: name, Revision: "then"}, {Name: name}}
 		for k := range group {
-			for layout := range max(1, e.layouts) {
+			for layout := range e.layouts + min(1, e.layouts-1) { // the usual one besides
 				group[k].Layouts = append(group[k].Layouts, fmt.Sprintf("%s %s %d", name, group[k].Revision, layout))
 			}
 			group[k].Binary = group[k].Layouts[0]

@@ -211,9 +211,6 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 	}
 	e.bar.show(0, "compiling")
 	building := e.flags.building
-	if revision != "" { // so that unchanged code gets other layouts, too
-		building.Seed++
-	}
 	build, err := gobench.Compile(ctx, dir, into, e.patterns, building)
 	if err != nil {
 		return nil, nil, err
