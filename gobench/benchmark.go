@@ -21,8 +21,8 @@ type Benchmark struct {
 	// Dir is the package's directory, in which the benchmark runs, and Binary the compiled test.
 	Dir    string `json:"-"`
 	Binary string `json:"-"`
-	// Layouts are binaries of the same code whose functions lie in different orders: Binary, in which they lie in the usual
-	// one, and then those in random orders. Each repetition runs the next of them. If there are none, all run Binary.
+	// Layouts are binaries of the same code whose functions lie in random orders. Each repetition runs the next of them, and
+	// after the last one Binary, in which they lie in the usual order. If there are none, all run Binary.
 	Layouts []string `json:"-"`
 	// Padding is the number of bytes by which a variable lengthens the environment, which moves the stack of the process.
 	Padding int `json:"-"`

@@ -127,7 +127,6 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 	if err != nil {
 		return test, err
 	}
-	test.Layouts = []string{test.Binary}
 	for layout := 1; b.Layouts > 1 && layout <= b.Layouts; layout++ {
 		binary := fmt.Sprintf("%s.%d.test", base, layout)
 		err := link(binary, layout, stopping)

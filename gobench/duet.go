@@ -203,7 +203,7 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standin
 // together runs both benchmarks of a group at the same time. Which one starts first is drawn at random.
 func (m *measurement) together(ctx context.Context, group []*Series, procs, n int) (shown [2]Observation, err error) {
 	order, number := m.rng.Perm(2), len(group[0].Duets)
-	d := Duet{N: n, Procs: procs, Turn: number / max(1, len(group[0].Benchmark.Layouts))} // each layout on each CPU
+	d := Duet{N: n, Procs: procs, Turn: number / (1 + len(group[0].Benchmark.Layouts))} // each layout on each CPU
 	for place, i := range order {
 		d.Benchmarks[place], d.Starts[place] = group[i].Benchmark.placed(number, m.places), group[i].Repetitions[0].Many.Starts
 	}

@@ -29,8 +29,8 @@ const mostPadding = 4096
 
 // placed returns the benchmark with the binary for a repetition, and an environment of a random size.
 func (b Benchmark) placed(repetition int, rng *rand.Rand) Benchmark {
-	if len(b.Layouts) > 1 {
-		b.Binary = b.Layouts[repetition%len(b.Layouts)]
+	if layout := repetition % (1 + len(b.Layouts)); layout < len(b.Layouts) {
+		b.Binary = b.Layouts[layout]
 	}
 	b.Padding = rng.IntN(mostPadding)
 	return b
@@ -38,12 +38,12 @@ func (b Benchmark) placed(repetition int, rng *rand.Rand) Benchmark {
 
 // placement describes the scatter between layouts.
 type placement struct {
-	// layouts is the number of layouts drawn at random; 0 if there is only the usual one.
+	// layouts is the number of layouts drawn at random that have pairs; 0 if there is only the usual one.
 	layouts int
 	// deviation is the standard deviation of the logarithms of the ratios between layouts; 0 without layouts.
 	deviation float64
 	// centre and ofCentres are the mean and the standard deviation of the layouts' centres, which also scatter because the pairs
-	// of a layout do. They are logarithms; NaN if a layout has too few pairs.
+	// of a layout do. They are logarithms; NaN if fewer than two layouts have pairs.
 	centre, ofCentres float64
 	// own is the median ratio in the usual layout; NaN if there is none.
 	own float64
@@ -51,37 +51,44 @@ type placement struct {
 
 // placementOf splits the scatter of ratios into that between layouts and that within them (one-way analysis of
 // variance; Searle, Casella and McCulloch, Variance Components, section 3.6). It returns the pairs in layouts drawn at random. at
-// are the pairs' repetitions, which determine their layouts; layouts is the number of binaries, the usual one first.
+// are the pairs' repetitions, which determine their layouts; layouts is the number of those drawn at random.
 func placementOf(pairs stats.Pairs, at []int, layouts int) (placement, stats.Pairs) {
 	p := placement{own: math.NaN()}
-	if layouts < 2 {
+	if layouts == 0 {
 		return p, pairs
 	}
-	groups := make([][]float64, layouts)
+	groups := make([][]float64, layouts+1)
 	var drawn []int
 	for i, x := range pairs.Logs() {
-		layout := at[i] % layouts
+		layout := at[i] % (layouts + 1)
 		groups[layout] = append(groups[layout], x)
-		if layout > 0 {
+		if layout < layouts {
 			drawn = append(drawn, i)
 		}
 	}
-	p.layouts, p.own, p.centre, p.ofCentres = layouts-1, math.Exp(stats.Median(groups[0])), math.NaN(), math.NaN()
-	pairs = *pairs.Only(drawn)
+	p.own = math.Exp(stats.Median(groups[layouts]))
 	var means, centres []float64
 	within, freedom := 0., 0.
-	for _, g := range groups[1:] {
-		if len(g) < 2 {
-			return p, pairs
+	for _, g := range groups[:layouts] {
+		if len(g) == 0 {
+			continue
 		}
-		means, centres = append(means, stat.Mean(g, nil)), append(centres, trimmedMean(slices.Sorted(slices.Values(g))))
-		within += stat.Variance(g, nil) * float64(len(g)-1)
+		mean := stat.Mean(g, nil)
+		means, centres = append(means, mean), append(centres, trimmedMean(slices.Sorted(slices.Values(g))))
+		for _, x := range g {
+			within += (x - mean) * (x - mean)
+		}
 		freedom += float64(len(g) - 1)
 	}
-	perGroup := float64(len(drawn)) / float64(p.layouts)
-	p.deviation = math.Sqrt(math.Max(0, stat.Variance(means, nil)-within/freedom/perGroup))
-	p.centre, p.ofCentres = stat.MeanStdDev(centres, nil)
-	return p, pairs
+	p.layouts, p.centre, p.ofCentres = len(centres), math.NaN(), math.NaN()
+	if p.layouts > 1 {
+		p.centre, p.ofCentres = stat.MeanStdDev(centres, nil)
+	}
+	if p.layouts > 1 && freedom > 0 {
+		perGroup := float64(len(drawn)) / float64(p.layouts)
+		p.deviation = math.Sqrt(math.Max(0, stat.Variance(means, nil)-within/freedom/perGroup))
+	}
+	return p, *pairs.Only(drawn)
 }
 
 // looksAtLayouts allows for looking at the layouts' centres as often as at the pairs. The centres hardly change from look to
@@ -89,7 +96,7 @@ func placementOf(pairs stats.Pairs, at []int, layouts int) (placement, stats.Pai
 const looksAtLayouts = 4
 
 // beyond returns the chance of centres as high as these, at any look, if the ratio, in the mean of all layouts, is no more than the limit
-// (Student's t test); 0 without layouts, which can't contradict, and 1 if the layouts have too few pairs.
+// (Student's t test); 0 without layouts, which can't contradict, and 1 if only one layout has pairs.
 func (p placement) beyond(typical typicalPlacement, limit float64) float64 {
 	switch {
 	case p.layouts == 0:
@@ -125,11 +132,12 @@ const uncertain = 0.1
 // of a few benchmarks tells nearly nothing.
 func typicalPlacementOf(all []Comparison) typicalPlacement {
 	var logs []float64 // of the variances, without the bias of few layouts
-	half := 0.
+	byChance := 0. // their variance if the benchmarks don't differ
 	for _, c := range all {
 		if c.Metric == "" && c.placed.ofCentres > 0 {
-			half = float64(c.placed.layouts-1) / 2
+			half := float64(c.placed.layouts-1) / 2
 			logs = append(logs, 2*math.Log(c.placed.ofCentres)-mathext.Digamma(half)+math.Log(half))
+			byChance += trigamma(half)
 		}
 	}
 	if len(logs) < 2 {
@@ -138,7 +146,7 @@ func typicalPlacementOf(all []Comparison) typicalPlacement {
 	mean, variance := stat.MeanVariance(logs, nil)
 	others := float64(len(logs) - 1)
 	most := variance * others / distuv.ChiSquared{K: others}.Quantile(uncertain)
-	return typicalPlacement{math.Exp(mean), 2 * inverseTrigamma(most-trigamma(half))}
+	return typicalPlacement{math.Exp(mean), 2 * inverseTrigamma(most-byChance/float64(len(logs)))}
 }
 
 // moderate returns a benchmark's variance and its degrees of freedom, together with what is typical.

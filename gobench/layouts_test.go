@@ -45,10 +45,10 @@ func placedSuites(suites, benchmarks, layouts int, slower float64) (failed, foun
 			s.deviation[name] = 0.004
 			group := []Benchmark{{Name: name, Revision: "then"}, {Name: name}}
 			for g := range group {
-				for l := range layouts + min(1, layouts-1) { // the usual one besides
+				for l := range layouts {
 					group[g].Layouts = append(group[g].Layouts, fmt.Sprintf("%d.%d", g, l))
 				}
-				group[g].Binary = group[g].Layouts[0]
+				group[g].Binary = fmt.Sprintf("%d", g)
 			}
 			groups = append(groups, group)
 		}
@@ -79,7 +79,7 @@ func TestLayoutIsNoise(t *testing.T) {
 	}
 	suites := 60 * cases(t)
 	const benchmarks = 5
-	alone, _ := placedSuites(suites, benchmarks, 1, 1)
+	alone, _ := placedSuites(suites, benchmarks, 0, 1)
 	failed, _ := placedSuites(suites, benchmarks, 8, 1)
 	_, found := placedSuites(suites, benchmarks, 8, 1.08)
 	t.Logf("of %d suites of equal code %d fail with one layout, %d with eight; 8 %% more is found in %d", suites, alone, failed, found)
@@ -107,11 +107,11 @@ func TestPlacement(t *testing.T) {
 		}
 		for i := range 36 {
 			noise := 0.01 * rng.NormFloat64()
-			logs, still, at = append(logs, layouts[i%6]+noise), append(still, noise), append(at, i/6*7+i%6+1)
+			logs, still, at = append(logs, layouts[i%6]+noise), append(still, noise), append(at, i/6*7+i%6)
 		}
-		p, _ := placementOf(ratios(logs), at, 7)
+		p, _ := placementOf(ratios(logs), at, 6)
 		squares = append(squares, math.Pow(p.deviation, 2))
-		p, _ = placementOf(ratios(still), at, 7)
+		p, _ = placementOf(ratios(still), at, 6)
 		none = append(none, p.deviation)
 	}
 	if mean := math.Sqrt(mean(squares)); math.Abs(mean-0.02) > 0.003 {
@@ -120,17 +120,17 @@ func TestPlacement(t *testing.T) {
 	if m := mean(none); m > 0.004 {
 		t.Errorf("layouts that don't scatter are said to, by %.2g", m)
 	}
-	if p, left := placementOf(ratios([]float64{1, 2}), []int{0, 1}, 1); p.beyond(typicalPlacement{1, 9}, 1) != 0 || left.Len() != 2 {
+	if p, left := placementOf(ratios([]float64{1, 2}), []int{0, 1}, 0); p.beyond(typicalPlacement{1, 9}, 1) != 0 || left.Len() != 2 {
 		t.Error("a single layout tells of placement")
 	}
-	if p, _ := placementOf(ratios([]float64{0, 0, 0, 0}), []int{0, 1, 2, 4}, 3); p.beyond(typicalPlacement{1, 9}, 0.1) != 1 {
-		t.Error("a layout with a single pair tells of placement")
+	if p, _ := placementOf(ratios([]float64{0, 0, 0, 0}), []int{0, 2, 3, 5}, 2); p.beyond(typicalPlacement{1, 9}, 0.1) != 1 {
+		t.Error("pairs of one layout tell of placement")
 	}
 }
 
 // The usual layout has its own ratio, and no part in that of the layouts drawn at random.
 func TestUsualLayout(t *testing.T) {
-	p, left := placementOf(ratios([]float64{0.5, 0.01, 0.02, 0.5, 0.03, 0.04}), []int{0, 1, 2, 3, 4, 5}, 3)
+	p, left := placementOf(ratios([]float64{0.01, 0.02, 0.5, 0.03, 0.04, 0.5}), []int{0, 1, 2, 3, 4, 5}, 2)
 	if math.Abs(p.own-math.Exp(0.5)) > 1e-9 || p.layouts != 2 || !slices.Equal(rounded(left.Logs()), []float64{0.01, 0.02, 0.03, 0.04}) {
 		t.Errorf("%+v, %v are left", p, left.Logs())
 	}
@@ -169,7 +169,7 @@ func TestLayoutsAreLinked(t *testing.T) {
 		t.Skip("there is no go command")
 	}
 	built, err := Compile(background, "testdata/memo", t.TempDir(), []string{"."}, Building{Layouts: 3, Seed: 7, LDFlags: "-s"})
-	if err != nil || len(built.Failed) > 0 || len(built.Tests) != 1 || len(built.Tests[0].Layouts) != 4 {
+	if err != nil || len(built.Failed) > 0 || len(built.Tests) != 1 || len(built.Tests[0].Layouts) != 3 {
 		t.Fatalf("%+v: %v", built, err)
 	}
 	for i, binary := range built.Tests[0].Layouts {
@@ -229,10 +229,10 @@ func placedComparisons(rng *rand.Rand, layouts, pairs int, between []float64, wi
 		var logs []float64
 		var at []int
 		for i := range pairs {
-			logs, at = append(logs, places[i%layouts]+within*rng.NormFloat64()), append(at, i/layouts*(layouts+1)+i%layouts+1)
+			logs, at = append(logs, places[i%layouts]+within*rng.NormFloat64()), append(at, i/layouts*(layouts+1)+i%layouts)
 		}
 		c := Comparison{A: &Result{}, B: &Result{}}
-		c.placed, c.pairs = placementOf(ratios(logs), at, layouts+1)
+		c.placed, c.pairs = placementOf(ratios(logs), at, layouts)
 		c.Outcome = stats.Slower // as far as Judge lets it stand
 		all = append(all, c)
 	}
@@ -290,9 +290,9 @@ func TestLayoutsAtEachLook(t *testing.T) {
 					}
 					c, at := all, make([]int, n)
 					for k := range at {
-						at[k] = k/layouts*(layouts+1) + k%layouts + 1
+						at[k] = k/layouts*(layouts+1) + k%layouts
 					}
-					c.placed, c.pairs = placementOf(ratios(logs[:n]), at, layouts+1)
+					c.placed, c.pairs = placementOf(ratios(logs[:n]), at, layouts)
 					fails[i] = fails[i] || c.side(plan, 1) == stats.Beyond
 				}
 			})

@@ -142,10 +142,10 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 		name := fmt.Sprintf("Benchmark%d", i)
 		group := []gobench.Benchmark{{Name: name, Revision: "then"}, {Name: name}}
 		for k := range group {
-			for layout := range e.layouts + min(1, e.layouts-1) { // the usual one besides
-				group[k].Layouts = append(group[k].Layouts, fmt.Sprintf("%s %s %d", name, group[k].Revision, layout))
+			group[k].Binary = fmt.Sprintf("%s %s", name, group[k].Revision)
+			for layout := 1; e.layouts > 1 && layout <= e.layouts; layout++ {
+				group[k].Layouts = append(group[k].Layouts, fmt.Sprintf("%s %d", group[k].Binary, layout))
 			}
-			group[k].Binary = group[k].Layouts[0]
 		}
 		groups = append(groups, group)
 	}

@@ -71,7 +71,9 @@ With --against each benchmark is also compiled from another revision of the git
 checkout (in a temporary worktree), and the two are measured next to one another.
 Benchmarks that compute in one thread or goroutine also run with the other revision at
 the same time on one CPU (duets), so that what slows the machine slows both: their ratio
-is that of these runs. The result compares the working tree with the revision.
+is that of these runs. The result compares the working tree with the revision. An edit
+moves functions, and some percent may come from that alone: so the ratio is that of builds
+with their functions in random orders (--layouts).
 
 The exit status is 1 where a benchmark fails. With --max-regression or --gate it is 3
 where one is slower, or a metric worse, by more than its limit. If nothing is, that
@@ -106,7 +108,6 @@ to see a slowdown of --see.`,
   chronoscope bench ./json --cpu 1 --export gobench:new.txt && benchstat new.txt
   chronoscope bench ./... --against main --max-regression 5%
   chronoscope bench --calls                               how long single calls take
-  chronoscope bench ./... --against main --layouts 4 --max-regression 3%
   chronoscope bench ./... --against main --gate sec/op=5%,allocs/op=0,B/op=1%
   chronoscope bench ./... --null --max-regression 5%      false alarms on this machine
   chronoscope bench ./... --plan --max-regression 1% --see 5%
@@ -135,7 +136,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.building.LDFlags, "ldflags", "", "`flags` for the linker, as of go build")
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
 	set.BoolVar(&t.building.Calls, "calls", false, "time single calls, too: percentiles of each benchmark's loop (p50 to p99.9, worst)")
-	set.IntVar(&t.building.Layouts, "layouts", 1, "with --against: link each revision with its functions in `n` random orders, so that what placement in memory does is part of the noise; 1 for the usual order alone")
+	set.IntVar(&t.building.Layouts, "layouts", usualLayouts, "with --against: link each revision with its functions in `n` random orders, so that what placement in memory does is part of the noise; 1 for the usual order alone")
 	set.StringVar(&t.gate, "gate", "", "with --against: exit with 3 if one of these `metrics` is worse by more than its share, such as sec/op=5%,allocs/op=0,B/op=1%")
 	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance that --max-regression or --gate fails a suite in which nothing exceeds its limit, as a `share`")
 	set.BoolVar(&t.failFast, "fail-fast", false, "end as soon as the gate fails, so that other benchmarks are measured for less time")
@@ -178,7 +179,7 @@ func (t *benchFlags) check(c *call) (err error) {
 		return err
 	}
 	if t.building.Layouts < 1 || t.building.Layouts > mostLayouts {
-		return usagef("--layouts: %d can't be linked: give a number from 1 to %d, such as 4", t.building.Layouts, mostLayouts)
+		return usagef("--layouts: %d can't be linked: give a number from 1 to %d, such as %d", t.building.Layouts, mostLayouts, usualLayouts)
 	}
 	t.building.Seed = c.seed
 	if err := t.checkProcs(); err != nil {
@@ -232,10 +233,15 @@ func summarise(c *call, d record.Bench) error {
 func (t *benchFlags) checkGate(c *call) (err error) {
 	compares := t.against != "" || t.null || t.plans
 	switch {
+	case c.given("layouts") && !compares:
+		return usagef("--layouts: there is nothing to compare with: give --against REVISION too, or --null")
 	case t.null && t.against != "":
 		return usagef("--null and --against exclude one another: --null compares the working tree with itself")
 	case c.given("max-regression") && !compares:
 		return usagef("--max-regression: there is nothing to compare with: give --against REVISION too, or --null")
+	}
+	if !compares {
+		t.building.Layouts = 1
 	}
 	gate, err := gateWith(t.gate, c.mostRegression)
 	if err != nil {
@@ -314,8 +320,9 @@ func gateWith(text string, timeLimit float64) (*stats.Gate, error) {
 	return gate, nil
 }
 
-// mostLayouts is the largest number of random orders in which each package of a revision is linked.
-const mostLayouts = 64
+// usualLayouts and mostLayouts are the usual and the largest number of random orders in which each package of a revision is
+// linked. With eight, a suite of one benchmark shows as little as its pairs allow: with four it takes three times as many pairs.
+const usualLayouts, mostLayouts = 8, 64
 
 // pairsForPlan is the number of pairs from which --plan learns how far the pairs of a benchmark scatter.
 const pairsForPlan = 8

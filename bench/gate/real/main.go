@@ -46,7 +46,7 @@ func main() {
 	flag.BoolVar(&e.edits, "edits", false, "each gate judges an edit that changes nothing, another one each time")
 	flag.Float64Var(&e.share, "planted", 0, "by which share one benchmark takes longer, another one each time")
 	flag.Float64Var(&e.limit, "limit", 0, "which share is allowed")
-	flag.IntVar(&e.layouts, "layouts", 1, "how many layouts are linked")
+	flag.IntVar(&e.layouts, "layouts", 8, "in how many random orders functions are linked")
 	flag.IntVar(&e.nice, "nice", 0, "the niceness of the benchmarks, from -20, for root, to 19")
 	flag.BoolVar(&e.failFast, "fail-fast", false, "end each gate as soon as it fails")
 	flag.DurationVar(&e.maxTime, "max-time", 1500*time.Millisecond, "how long a benchmark is measured")
