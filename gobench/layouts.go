@@ -132,7 +132,7 @@ const uncertain = 0.1
 // of a few benchmarks tells nearly nothing.
 func typicalPlacementOf(all []Comparison) typicalPlacement {
 	var logs []float64 // of the variances, without the bias of few layouts
-	byChance := 0. // their variance if the benchmarks don't differ
+	byChance := 0.     // their variance if the benchmarks don't differ
 	for _, c := range all {
 		if c.Metric == "" && c.placed.ofCentres > 0 {
 			half := float64(c.placed.layouts-1) / 2

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"chronoscope/remedy"
 	"chronoscope/stats"
 	"chronoscope/tracepoint"
 )
@@ -209,7 +210,7 @@ func (r *Result) judge() {
 		r.Lower(stats.Suspect, "for %s of the time all threads waited for something that had not come when the recording ended: record for longer, to learn what", stats.Share(open))
 	}
 	if share > suspectShare && r.Missed > 0 {
-		r.Lower(stats.Suspect, "the kernel left out switches between threads %d times, and did not report it: who had a CPU then is counted as unknown", r.Missed)
+		r.Lower(stats.Suspect, "the kernel left out switches between threads %d times, and did not report it: who had a CPU then is counted as unknown; on some virtual machines that happens only on idle CPUs: %s keeps them busy", r.Missed, remedy.Of(remedy.KeepBusy))
 	}
 	if r.Lost > 0 {
 		r.Lower(stats.Suspect, "%d of %d events were lost: what threads did around them is counted as unknown", r.Lost, r.Lost+r.Events)

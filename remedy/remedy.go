@@ -22,6 +22,7 @@ const (
 	Benchmarks    Code = "Benchmarks"    // which benchmarks to measure
 	Timeout       Code = "Timeout"       // of a single run
 	Restart       Code = "Restart"       // start from the beginning
+	KeepBusy      Code = "KeepBusy"      // keep the CPUs from being idle
 	InTurn        Code = "InTurn"        // measure the compared subjects in turn
 	Published     Code = "Published"     // measure the clocks for which a paper gives figures
 )

@@ -87,9 +87,13 @@ func (t *bisectFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
 }
 
+// layoutsOfCommit is the number of random orders of functions in which each commit is linked, so that the search finds what
+// changes the code, and no commit that only moves it.
+const layoutsOfCommit = 4
+
 // check returns an error that says which flag is wrong, and what is allowed.
 func (t *bisectFlags) check(c *call) (err error) {
-	t.plan = bisect.DefaultPlan
+	t.plan, t.building.Layouts = bisect.DefaultPlan, layoutsOfCommit
 	t.plan.Faster, t.plan.MostBuilds = t.faster, t.mostBuilds
 	dash := c.cmd.ArgsLenAtDash()
 	isProgram := dash >= 0 && dash < len(c.args)

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"chronoscope/internal/group"
+	"chronoscope/internal/load"
+	"chronoscope/machine"
 	"chronoscope/offcpu"
 	"chronoscope/record"
 	"chronoscope/stats"
@@ -63,6 +65,7 @@ type whyFlags struct {
 	cgroup   string
 	duration time.Duration
 	until    time.Duration
+	keepBusy bool
 }
 
 func (w *whyFlags) register(set *pflag.FlagSet, _ *flags) {
@@ -70,6 +73,7 @@ func (w *whyFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&w.cgroup, "cgroup", "", "follow the processes of this control group, a `folder`")
 	set.DurationVar(&w.duration, "duration", 0, "how long to record, such as 10s (default: a command to its end, others 10s; --quick: 2s, --thorough: 60s)")
 	set.DurationVar(&w.until, "until", 0, "end with status 4 once a thread that could run had no CPU for this long, such as 5ms")
+	set.BoolVar(&w.keepBusy, "keep-busy", false, "keep all CPUs from being idle, by programs of the lowest priority, where the kernel does not report what happens on idle CPUs")
 }
 
 // longestWhy is the longest recording.
@@ -144,6 +148,14 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+	if w.keepBusy {
+		filling, err := fill(ctx)
+		if err != nil {
+			return found{}, err
+		}
+		defer filling.Stop()
+		c.caveat("the CPUs were kept busy, by programs of the lowest priority (--keep-busy): they wake up faster than idle ones, and may run slower")
+	}
 	r, err := offcpu.Record(following, o, begin)
 	var unavailable *tracepoint.Unavailable
 	if errors.As(err, &unavailable) {
@@ -160,6 +172,19 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 		f.document, f.failed = d, &lateError{"a thread that could run was kept from it", time.Duration(r.Late.DurationNs), w.until}
 	}
 	return f, nil
+}
+
+// fill keeps all CPUs that this process may use from being idle.
+func fill(ctx context.Context) (*load.Load, error) {
+	cpus, err := machine.Affinity()
+	if err != nil {
+		return nil, fmt.Errorf("--keep-busy: which CPUs may be used is not known: %w", err)
+	}
+	filling, err := load.Fill(ctx, cpus)
+	if err != nil {
+		return nil, fmt.Errorf("--keep-busy: %w", err)
+	}
+	return filling, nil
 }
 
 // start starts a program, and calls stop when it has ended.

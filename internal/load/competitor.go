@@ -38,10 +38,13 @@ const (
 	// Building keeps as many processes running as there are CPUs that it may use. Each allocates
 	// memory and compiles for about 150 ms and ends; then another one starts.
 	Building Kind = "building"
+	// Filling computes while nobody else wants the CPU, at Linux's lowest priority (SCHED_IDLE, sched(7)), so that the CPU is
+	// never idle.
+	Filling Kind = "filling"
 )
 
 // Kinds lists all kinds.
-var Kinds = []Kind{Registers, Memory, Sleeping, Bursty, Waking, Changing, Forking, Building}
+var Kinds = []Kind{Registers, Memory, Sleeping, Bursty, Waking, Changing, Forking, Building, Filling}
 
 // ParseKind reads the name of a kind.
 func ParseKind(name string) (Kind, error) {
@@ -83,6 +86,13 @@ func Serve() {
 	if name == job {
 		compile(random, between(random, 20*time.Millisecond, 150*time.Millisecond, time.Second))
 		os.Exit(0)
+	}
+	if Kind(name) == Filling {
+		runtime.LockOSThread() // the priority is the thread's
+		if err := giveWay(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	if _, err := os.Stdout.Write([]byte{'r'}); err != nil {
 		os.Exit(1)

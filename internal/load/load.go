@@ -55,6 +55,20 @@ func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
 	return l, nil
 }
 
+// Fill keeps each of these CPUs from being idle, with a competitor of the kind [Filling].
+func Fill(ctx context.Context, cpus []int) (*Load, error) {
+	all := &Load{}
+	for _, cpu := range cpus {
+		one, err := Start(ctx, 1, Filling, []int{cpu})
+		if err != nil {
+			all.Stop()
+			return nil, err
+		}
+		all.competitors = append(all.competitors, one.competitors...)
+	}
+	return all, nil
+}
+
 func startOne(ctx context.Context, role string) (*competitor, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
