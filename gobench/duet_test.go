@@ -448,3 +448,34 @@ func TestPairsHoldOnSharedCores(t *testing.T) {
 		t.Errorf("%d of %d ratios hold the truth, want %d", held, n, atLeast(n))
 	}
 }
+
+// A measurement that goes on adds pairs of the kind that there are, in the layouts whose turn it is, and learns nothing anew.
+func TestResume(t *testing.T) {
+	for _, can := range []bool{true, false} {
+		runner, plan := recordedCores(t, 1)[0], DefaultPlan.WithGate(nil)
+		runner.can, plan.PairsOnly, plan.MostRepetitions = can, true, 20
+		layouts := []string{"a", "b", "c"}
+		group := []Benchmark{{Name: "BenchmarkX", Revision: "then", Layouts: layouts, Binary: "usual"}, {Name: "BenchmarkX", Layouts: layouts, Binary: "usual"}}
+		series, err := Measure(background, runner, [][]Benchmark{group}, plan, Setting{CPUs: 2}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, many := len(series[0][0].Repetitions), series[0][0].many
+		plan.MostRepetitions, runner.can = 3, true
+		for range 2 {
+			if err := Resume(background, runner, series, plan, Setting{CPUs: 2}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := Compare(Conclude(series[0][0], plan, Setting{CPUs: 2}), Conclude(series[0][1], plan, Setting{CPUs: 2}), 0, 1)
+		if can {
+			alone -= 6
+		}
+		if n := pairsOf(series[0], can); n != 26 || c.duets != can || len(series[0][0].Repetitions) != alone+6 || series[0][0].many != many {
+			t.Errorf("duets %v: %d pairs, want 26; %d repetitions, %d before; %d iterations, %d before", can, n, len(series[0][0].Repetitions), alone, series[0][0].many, many)
+		}
+		if left := c.pairs.Len(); left < 18 || left > 20 { // a fourth of them is in the usual layout
+			t.Errorf("duets %v: %d pairs in random layouts", can, left)
+		}
+	}
+}

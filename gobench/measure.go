@@ -42,16 +42,22 @@ type Series struct {
 // time. Those of one group are measured next to one another, so that they can be compared. If ctx ends, Measure
 // returns its error with what was measured until then.
 func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, setting Setting, progress Progress) ([][]*Series, error) {
-	settle, release := machine.CollectBetween(machine.UsualGarbageBytes)
-	defer release()
-	m := measurement{runner: r, settle: settle, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be)), places: rand.New(rand.NewPCG(plan.Seed, 0x57ac))}
 	all := make([][]*Series, len(groups))
 	for i, group := range groups {
 		for _, b := range group {
 			all[i] = append(all[i], &Series{Benchmark: b})
 		}
 	}
-	return all, m.measure(ctx, all)
+	return all, Resume(ctx, r, all, plan, setting, progress)
+}
+
+// Resume goes on with what Measure returned, and adds to it. What was learnt of the benchmarks holds further. Their pairs
+// stay of one kind: duets, or runs one after the other. With PairsOnly, the plan's limits are those of what is added.
+func Resume(ctx context.Context, r Runner, all [][]*Series, plan Plan, setting Setting, progress Progress) error {
+	settle, release := machine.CollectBetween(machine.UsualGarbageBytes)
+	defer release()
+	m := measurement{runner: r, settle: settle, plan: plan, setting: setting, progress: progress, rng: rand.New(rand.NewPCG(plan.Seed, 0x60be)), places: rand.New(rand.NewPCG(plan.Seed, 0x57ac))}
+	return m.measure(ctx, all)
 }
 
 type measurement struct {
@@ -80,6 +86,22 @@ type standing struct {
 	// that it is beyond one.
 	decided, quiet, beyond bool
 	lookedAt               int // the pairs at the last look
+	// pairs and spent are what the group had before this measurement.
+	pairs int
+	spent time.Duration
+}
+
+// standingOf returns what is known of a group before a measurement.
+func standingOf(group []*Series) standing {
+	if len(group[0].Repetitions) == 0 || group[0].tooSlow {
+		return standing{}
+	}
+	now := standing{spent: group[0].spent, noDuets: true, pairs: pairsOf(group, false)}
+	if len(group[0].Duets) > 0 {
+		now = standing{spent: group[0].spent, duets: true, procs: procsInDuets(group), pairs: pairsOf(group, true)}
+	}
+	now.lookedAt = now.pairs
+	return now
 }
 
 // turn is one measurement: of a benchmark by itself, or of both of a group in a duet.
@@ -91,6 +113,10 @@ type turn struct {
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 	m.plan, m.standing, m.least = m.plan.forManyProcesses(), make([]standing, len(all)), m.plan.leastOf(pairsAmong(all))
 	for i, group := range all {
+		m.standing[i] = standingOf(group)
+		if m.standing[i].pairs > 0 {
+			continue
+		}
 		for _, s := range group {
 			m.tell(0.2*float64(i)/float64(len(all)), "how long is "+s.Benchmark.Name)
 			if err := m.choose(ctx, s); err != nil {
@@ -197,7 +223,7 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]turn) {
 		switch {
 		case failed:
 		case m.plan.PairsOnly:
-			more = !group[0].tooSlow && !m.limits().Ended(pairsOf(group, now.duets), group[0].spent)
+			more = !now.decided && !group[0].tooSlow && !m.limits().Ended(pairsOf(group, now.duets)-now.pairs, group[0].spent-now.spent)
 		case len(group) > 1 && m.plan.Gate != nil:
 			more = !m.settled(group, now, pairsAmong(all), left)
 			beyond, looked = beyond || now.beyond, looked || now.lookedAt != lookedAt

@@ -40,6 +40,9 @@ type built struct {
 	// compared says that it was compared with the good end, inDuets that this was in duets. Pairs of another kind scatter
 	// in another way, and don't count.
 	compared, inDuets bool
+	// series are those of the benchmark and of that of the good end, and pairs is the number of their pairs so far.
+	series [][]*gobench.Series
+	pairs  int
 }
 
 // subject returns the name of what is measured.
@@ -241,24 +244,31 @@ func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, g
 	return c.Pairs(), c.InDuets(), nil
 }
 
-// compareBenchmarks measures n pairs of repetitions of the two builds, for at most the given time.
+// compareBenchmarks measures about n more pairs of repetitions of the two builds, for at most the given time.
 func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, inDuets bool, err error) {
 	plan := gobench.DefaultPlan.WithGate(nil)
 	plan.Seed, plan.MaxTime = b.seed+uint64(b.spentInAll()), most
-	plan.PairsOnly, plan.MostRepetitions = true, n
-	groups, err := gobench.Measure(ctx, p, [][]gobench.Benchmark{{good.benchmark, commit.benchmark}}, plan, setting, nil)
+	plan.PairsOnly, plan.MostRepetitions = true, max(2, n) // one alone may be in the usual layout, and not count
+	if commit.series == nil {
+		commit.series, err = gobench.Measure(ctx, p, [][]gobench.Benchmark{{good.benchmark, commit.benchmark}}, plan, setting, nil)
+	} else {
+		err = gobench.Resume(ctx, p, commit.series, plan, setting, nil)
+	}
 	if err != nil {
 		return pairs, false, err
 	}
 	var results []*gobench.Result
-	for i, s := range groups[0] {
+	for i, s := range commit.series[0] {
 		if s.Failure != nil {
 			return pairs, false, b.skipOrFail(i == 0, s.Failure)
 		}
 		results = append(results, gobench.Conclude(s, plan, setting))
 	}
-	c := gobench.Compare(results[0], results[1], 0, plan.Seed)
-	return c.Pairs(), c.InDuets(), nil
+	c := gobench.Compare(results[0], results[1], 0, b.seed)
+	all := c.Pairs()
+	pairs = all.From(min(commit.pairs, all.Len()))
+	commit.pairs = all.Len()
+	return pairs, c.InDuets(), nil
 }
 
 // spentInAll returns the time that was measured so far. It makes the seeds of calls differ.
