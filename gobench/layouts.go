@@ -119,6 +119,17 @@ func (p placement) below(typical typicalPlacement, limit float64) float64 {
 	return p.beyond(typical, 1/limit)
 }
 
+// reach returns the difference that the layouts show in 95 of 100 measurements, with this chance of an error, times the root
+// of the number of pairs, in standard deviations of a pair, if only pairs scatter; 0 without layouts.
+func (p placement) reach(typical typicalPlacement, chance float64) float64 {
+	if p.layouts < 2 {
+		return 0
+	}
+	freedom := float64(p.layouts-1) + typical.freedom/4 // what the others tell differs much from one measurement to the next
+	bound := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - chance/looksAtLayouts)
+	return bound + distuv.UnitNormal.Quantile(0.95)*math.Sqrt(1+bound*bound/2/freedom) // the bound scatters, too, with the estimated deviation
+}
+
 // typicalPlacement is the variance of the layouts' centres that is typical of the benchmarks of a suite. It counts for as much
 // as an estimate with that many degrees of freedom: the more, the less the benchmarks differ. The zero value is that of a suite
 // that tells nothing.

@@ -305,6 +305,38 @@ func TestLayoutsAtEachLook(t *testing.T) {
 	}
 }
 
+// What --plan and --null promise is kept with layouts, too: a slowdown that is said to be visible is seen.
+func TestLayoutsSeeWhatIsVisible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	plan := quickGate(time.Second, 0)
+	for _, layouts := range []int{4, 8} {
+		for _, benchmarks := range []int{1, 5} {
+			suites := 40 * cases(t)
+			found := make([]bool, suites)
+			parallel(suites, func(i int) {
+				rng := rand.New(rand.NewPCG(uint64(layouts), uint64(i)))
+				between := make([]float64, benchmarks)
+				visible := visible(placedComparisons(rng, layouts, 80, between, 0.01), plan, 0.05)[0].Visible.Value()
+				all := placedComparisons(rng, layouts, 80, between, 0.01)
+				slower := all[0].pairs.Logs()
+				at := make([]int, len(slower))
+				for k := range slower {
+					slower[k] += math.Log1p(visible)
+					at[k] = k/layouts*(layouts+1) + k%layouts
+				}
+				all[0].placed, all[0].pairs = placementOf(ratios(slower), at, layouts)
+				found[i] = Judge(all, plan)[0].Side == stats.Beyond
+			})
+			t.Logf("%d layouts, %d benchmarks: %d of %d found", layouts, benchmarks, trues(found), suites)
+			if n := trues(found); n < atLeast(suites) {
+				t.Errorf("%d layouts, %d benchmarks: %d of %d found, want %d", layouts, benchmarks, n, suites, atLeast(suites))
+			}
+		}
+	}
+}
+
 // What the placement of a suite's benchmarks tells about one another: Smyth's estimates for benchmarks that are alike, and for
 // those that differ by a factor. The first three trigammas are π²/2, π²/2-4 and π²/2-4-4/9-4/25 (Abramowitz and Stegun, 6.4.4 and
 // 6.4.6), the last one is the asymptotic series 6.4.12.

@@ -68,7 +68,7 @@ const mostPlanned = 2000
 func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 	seen := []Visibility{}
 	gate, pairs := plan.gate(), timesAmong(all)
-	reach := gate.LooksFor(pairs).Reach(gate.Chance(pairs), mostPlanned)
+	reach, typical := gate.LooksFor(pairs).Reach(gate.Chance(pairs), mostPlanned), typicalPlacementOf(all)
 	for _, c := range all {
 		if c.Metric != "" {
 			continue
@@ -76,13 +76,18 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 		v := Visibility{Name: c.B.Name, Package: c.B.Package, Pairs: c.pairs.Len(), Needed: mostPlanned}
 		v.PairNs = c.pairNs()
 		if scatter := c.pairs.Scatter(); !math.IsNaN(scatter) {
+			inLayouts := c.placed.reach(typical, gate.Chance(pairs))
 			v.Scatter = stats.FloatOf(scatter)
-			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(scatter*reach.Visible(v.Pairs)) - 1)
-			if needed, ok := reach.Needed(math.Log((1+slowdown)/(1+gate.Limit)) / scatter); ok {
-				v.Needed = needed
+			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(scatter*math.Max(reach.Visible(v.Pairs), inLayouts/math.Sqrt(float64(v.Pairs)))) - 1)
+			deviations := math.Log((1+slowdown)/(1+gate.Limit)) / scatter
+			if needed, ok := reach.Needed(deviations); ok {
+				v.Needed = min(mostPlanned, max(needed, int(math.Ceil(math.Pow(inLayouts/deviations, 2)))))
 			}
 		}
 		v.NeededNs = float64(v.Needed) * v.PairNs
+		if n := float64(len(c.A.Layouts)); n > 0 { // pairs in the usual layout come on top
+			v.NeededNs *= (n + 1) / n
+		}
 		if c.duets { // the benchmarks also run by themselves
 			v.NeededNs /= 1 - plan.ownShare()
 		}
