@@ -24,6 +24,7 @@ type Benchmark struct {
 	// Layouts are binaries of the same code whose functions lie in random orders. Each repetition runs the next of them, and
 	// after the last one Binary, in which they lie in the usual order. If there are none, all run Binary.
 	Layouts []string `json:"-"`
+	orders  *orders
 	// Padding is the number of bytes by which a variable lengthens the environment, which moves the stack of the process.
 	Padding int `json:"-"`
 	// Accounts says that the process reads its own counters just before and after the benchmark's iterations,

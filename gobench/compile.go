@@ -29,7 +29,7 @@ type Building struct {
 	Tags    string // as of go build -tags
 	LDFlags string // as of go build -ldflags
 	Race    bool
-	// Layouts is the number of orders of functions in which each package is linked besides the usual one (go tool
+	// Layouts is the number of orders of functions in which [Arrange] links a package besides the usual one (go tool
 	// link -randlayout); 0 and 1 stand for none.
 	Layouts int
 	// Seed determines the orders. Two revisions with the same functions get the same orders.
@@ -49,24 +49,48 @@ func (b Building) flags() (flags []string) {
 	return flags
 }
 
-// lineBytes is the size of a cache line. Where a function begins within a line decides how its loops are fetched, and any
-// longer function moves those after it by half a line. So all functions begin at a line, except in the usual layout.
-const lineBytes = 64
-
-// link returns the linker flags for the layout with that index. Linkers before Go 1.25 can't align functions.
-func (b Building) link(layout int, aligned bool) (flags []string) {
+// link returns the linker flags for the layout with that index.
+func (b Building) link(layout int) (flags []string) {
 	ldflags := b.LDFlags
 	if layout > 0 {
 		order := 1 + (b.Seed+uint64(layout)*0x9e3779b1)%(1<<31-1) // 0 is the usual order
 		ldflags = strings.TrimSpace(fmt.Sprintf("%s -randlayout=%d", ldflags, order))
 	}
-	if layout > 0 && aligned {
-		ldflags = fmt.Sprintf("%s -funcalign=%d", ldflags, lineBytes)
-	}
 	if ldflags == "" {
 		return nil
 	}
 	return []string{"-ldflags=" + ldflags}
+}
+
+// withGoFlags returns the flags for the linker: its own, or else those of GOFLAGS, which a flag for a layout would replace.
+func (b Building) withGoFlags(ctx context.Context, dir string) (ldflags string, err error) {
+	if b.LDFlags != "" {
+		return b.LDFlags, nil
+	}
+	all, err := tool(ctx, dir, "go", "env", "GOFLAGS")
+	if err != nil {
+		return "", err
+	}
+	for _, word := range quotedFields(all) {
+		if flags, given := strings.CutPrefix(strings.TrimLeft(word, "-"), "ldflags="); given {
+			ldflags = flags
+		}
+	}
+	return ldflags, nil
+}
+
+// quotedFields splits a text at spaces, but for those within fields that begin and end with a quotation mark, as the go command
+// splits GOFLAGS.
+func quotedFields(text string) (fields []string) {
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		end := " "
+		if text[0] == '\'' || text[0] == '"' {
+			end, text = text[:1], text[1:]
+		}
+		field, rest, _ := strings.Cut(text, end)
+		fields, text = append(fields, field), rest
+	}
+	return fields
 }
 
 // Compile compiles the tests of the packages that the patterns name (go help
@@ -75,6 +99,12 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 	packages, err := list(ctx, dir, append(building.flags(), "--"), patterns)
 	if err != nil {
 		return Build{}, err
+	}
+	if building.Layouts > 1 {
+		building.LDFlags, err = building.withGoFlags(ctx, dir)
+		if err != nil {
+			return Build{}, err
+		}
 	}
 	account, err := accounting(ctx, dir, into)
 	if err != nil {
@@ -104,13 +134,12 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 // replace.
 func (b Building) compile(ctx context.Context, dir, base string, p listed, replaced overlay) (test Benchmark, err error) {
 	test = Benchmark{Package: p.ImportPath, Dir: p.Dir, Binary: base + ".test"}
-	aligned := true
-	link := func(binary string, layout int, replaced overlay) error {
+	link := func(ctx context.Context, binary string, layout int, replaced overlay) error {
 		overlaid, err := replaced.flags(binary + ".json")
 		if err != nil {
 			return err
 		}
-		flags := slices.Concat([]string{"test", "-c", "-o", binary}, overlaid, b.flags(), b.link(layout, aligned))
+		flags := slices.Concat([]string{"test", "-c", "-o", binary}, overlaid, b.flags(), b.link(layout))
 		_, err = tool(ctx, dir, "go", append(flags, p.ImportPath)...)
 		return err
 	}
@@ -119,26 +148,18 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 		return test, err
 	}
 	stopping = replaced.with(stopping)
-	err = link(test.Binary, 0, stopping)
+	err = link(ctx, test.Binary, 0, stopping)
 	if err != nil && ctx.Err() == nil {
 		stopping = nil
-		err = link(test.Binary, 0, nil) // if this fails too, its error is that of the usual testing package
+		err = link(ctx, test.Binary, 0, nil) // if this fails too, its error is that of the usual testing package
 	}
 	if err != nil {
 		return test, err
 	}
-	for layout := 1; b.Layouts > 1 && layout <= b.Layouts; layout++ {
+	test.orders = &orders{most: b.Layouts, link: func(ctx context.Context, layout int) (string, error) {
 		binary := fmt.Sprintf("%s.%d.test", base, layout)
-		err := link(binary, layout, stopping)
-		if err != nil && aligned && ctx.Err() == nil {
-			aligned = false
-			err = link(binary, layout, stopping)
-		}
-		if err != nil {
-			return test, err
-		}
-		test.Layouts = append(test.Layouts, binary)
-	}
+		return binary, link(ctx, binary, layout, stopping)
+	}}
 	if !b.Calls {
 		return test, nil
 	}
@@ -147,7 +168,7 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 		return test, err
 	}
 	test.CallsBinary = base + ".calls.test"
-	return test, link(test.CallsBinary, 0, all)
+	return test, link(ctx, test.CallsBinary, 0, all)
 }
 
 // listed is a package as go list describes it.

@@ -154,12 +154,16 @@ func (m *measurement) ownKnown(group []*Series, now *standing) bool {
 	return now.ownKnown
 }
 
-// pairsOf returns how many pairs of a group count.
+// pairsOf returns how many pairs of a group count: those in the usual layout don't if there are others.
 func pairsOf(group []*Series, duets bool) int {
+	n := len(group[len(group)-1].Repetitions)
 	if duets {
-		return len(group[1].Duets)
+		n = len(group[1].Duets)
 	}
-	return len(group[len(group)-1].Repetitions)
+	if layouts := len(group[0].Benchmark.Layouts); layouts > 0 && len(group) > 1 {
+		n -= n / (1 + layouts)
+	}
+	return n
 }
 
 // runDuet makes one more duet of a group, of few and of many iterations, in random order. The late runs come before the

@@ -468,14 +468,8 @@ func TestResume(t *testing.T) {
 			}
 		}
 		c := Compare(Conclude(series[0][0], plan, Setting{CPUs: 2}), Conclude(series[0][1], plan, Setting{CPUs: 2}), 0, 1)
-		if can {
-			alone -= 6
-		}
-		if n := pairsOf(series[0], can); n != 26 || c.duets != can || len(series[0][0].Repetitions) != alone+6 || series[0][0].many != many {
+		if n := pairsOf(series[0], can); n != 26 || c.pairs.Len() != 26 || c.duets != can || can && len(series[0][0].Repetitions) != alone || !can && len(series[0][0].Repetitions) < alone+6 || series[0][0].many != many {
 			t.Errorf("duets %v: %d pairs, want 26; %d repetitions, %d before; %d iterations, %d before", can, n, len(series[0][0].Repetitions), alone, series[0][0].many, many)
-		}
-		if left := c.pairs.Len(); left < 18 || left > 20 { // a fourth of them is in the usual layout
-			t.Errorf("duets %v: %d pairs in random layouts", can, left)
 		}
 	}
 }

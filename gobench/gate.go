@@ -117,7 +117,9 @@ func timesAmong(all []Comparison) (n int) {
 func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
 	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: gate.Family(pairs)}
 	if !c.unusable() {
+		lo, hi := c.placed.bounds(gate.Chance(pairs) / looksAtLayouts)
 		j.Lo, j.Hi = c.pairs.Bounds(gate.LooksFor(pairs), gate.Chance(pairs))
+		j.Lo, j.Hi = math.Min(j.Lo, lo), math.Max(j.Hi, hi)
 	}
 	return j
 }
@@ -132,8 +134,10 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 	case c.counts != nil && c.counts.within(1+limit):
 		return true
 	}
-	_, hi := c.pairs.Bounds(looks, (1-stats.Confidence)/2)
-	return hi <= 1+limit
+	const chance = (1 - stats.Confidence) / 2
+	_, hi := c.pairs.Bounds(looks, chance)
+	_, inLayouts := c.placed.bounds(chance)
+	return math.Max(hi, inLayouts) <= 1+limit
 }
 
 // side returns the side of the limit on which the comparison lies, judged alone, by the latest look; empty without a

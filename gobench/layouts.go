@@ -1,9 +1,13 @@
 package gobench
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
+	"runtime"
+	"sync"
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
@@ -23,6 +27,58 @@ import (
 // The place of the stack has an effect, too. It follows from the size of the environment and the path of the binary
 // (Mytkowicz, Diwan, Hauswirth and Sweeney, Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS 2009), so that
 // each revision would have the same place in all of its processes. So each process gets an environment of a random size.
+
+// orders links a package with its functions in random orders. All benchmarks of the package share it.
+type orders struct {
+	most    int
+	link    func(ctx context.Context, layout int) (binary string, err error)
+	layouts []string
+	failed  error
+}
+
+// linked returns the binaries. They are linked when they are asked for, several at a time.
+func (o *orders) linked(ctx context.Context) ([]string, error) {
+	if o == nil || o.most < 2 || len(o.layouts) > 0 || o.failed != nil {
+		return o.known()
+	}
+	binaries, errs, places := make([]string, o.most), make([]error, o.most), make(chan bool, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for i := range o.most {
+		all.Go(func() {
+			places <- true
+			binaries[i], errs[i] = o.link(ctx, i+1)
+			<-places
+		})
+	}
+	all.Wait()
+	if o.failed = cmp.Or(errs...); o.failed == nil {
+		o.layouts = binaries
+	}
+	return o.known()
+}
+
+func (o *orders) known() ([]string, error) {
+	if o == nil {
+		return nil, nil
+	}
+	return o.layouts, o.failed
+}
+
+// Arrange links the packages of benchmarks that are to be compared with their functions in random orders. The error says why that
+// failed for one of them, as with a linker before Go 1.23. All of them then have the usual order only.
+func Arrange(ctx context.Context, group []Benchmark) error {
+	for i := range group {
+		layouts, err := group[i].orders.linked(ctx)
+		if err != nil {
+			for k := range group {
+				group[k].Layouts = nil
+			}
+			return fmt.Errorf("linking the tests of %s with functions in another order: %w", group[i].Package, err)
+		}
+		group[i].Layouts = layouts
+	}
+	return nil
+}
 
 // mostPadding is the largest size in bytes by which an environment is lengthened: a page.
 const mostPadding = 4096
@@ -74,7 +130,7 @@ func placementOf(pairs stats.Pairs, at []int, layouts int) (placement, stats.Pai
 			continue
 		}
 		mean := stat.Mean(g, nil)
-		means, centres = append(means, mean), append(centres, trimmedMean(slices.Sorted(slices.Values(g))))
+		means, centres = append(means, mean), append(centres, stats.Median(g))
 		for _, x := range g {
 			within += (x - mean) * (x - mean)
 		}
@@ -119,13 +175,24 @@ func (p placement) below(typical typicalPlacement, limit float64) float64 {
 	return p.beyond(typical, 1/limit)
 }
 
-// reach returns the difference that the layouts show in 95 of 100 measurements, with this chance of an error, times the root
-// of the number of pairs, in standard deviations of a pair, if only pairs scatter; 0 without layouts.
+// bounds returns bounds of the ratio by the layouts' centres, each of which is wrong with this chance. They exclude nothing without
+// layouts, or if only one has pairs: Lo is then infinite, and Hi 0.
+func (p placement) bounds(chance float64) (lo, hi float64) {
+	if p.layouts < 2 {
+		return math.Inf(1), 0
+	}
+	student := distuv.StudentsT{Sigma: 1, Nu: float64(p.layouts - 1)}
+	far := student.Quantile(1-chance) * p.ofCentres / math.Sqrt(float64(p.layouts))
+	return math.Exp(p.centre - far), math.Exp(p.centre + far)
+}
+
+// reach returns the difference that the layouts show in 95 of 100 measurements, with this chance of an error, in standard
+// deviations of their mean; 0 without layouts.
 func (p placement) reach(typical typicalPlacement, chance float64) float64 {
 	if p.layouts < 2 {
 		return 0
 	}
-	freedom := float64(p.layouts-1) + typical.freedom/4 // what the others tell differs much from one measurement to the next
+	_, freedom := typicalPlacement{freedom: typical.freedom / 4}.moderate(p) // what the others tell differs much from one measurement to the next
 	bound := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - chance/looksAtLayouts)
 	return bound + distuv.UnitNormal.Quantile(0.95)*math.Sqrt(1+bound*bound/2/freedom) // the bound scatters, too, with the estimated deviation
 }
@@ -134,6 +201,9 @@ func (p placement) reach(typical typicalPlacement, chance float64) float64 {
 // as an estimate with that many degrees of freedom: the more, the less the benchmarks differ. The zero value is that of a suite
 // that tells nothing.
 type typicalPlacement struct{ variance, freedom float64 }
+
+// leastDeviation is more than what rounding makes.
+const leastDeviation = 1e-9
 
 // uncertain is the chance that the benchmarks of a suite differ more than is assumed.
 const uncertain = 0.1
@@ -145,7 +215,7 @@ func typicalPlacementOf(all []Comparison) typicalPlacement {
 	var logs []float64 // of the variances, without the bias of few layouts
 	byChance := 0.     // their variance if the benchmarks don't differ
 	for _, c := range all {
-		if c.Metric == "" && c.placed.ofCentres > 0 {
+		if c.Metric == "" && c.placed.ofCentres > leastDeviation {
 			half := float64(c.placed.layouts-1) / 2
 			logs = append(logs, 2*math.Log(c.placed.ofCentres)-mathext.Digamma(half)+math.Log(half))
 			byChance += trigamma(half)
@@ -160,9 +230,11 @@ func typicalPlacementOf(all []Comparison) typicalPlacement {
 	return typicalPlacement{math.Exp(mean), 2 * inverseTrigamma(most-byChance/float64(len(logs)))}
 }
 
-// moderate returns a benchmark's variance and its degrees of freedom, together with what is typical.
+// moderate returns a benchmark's variance and its degrees of freedom, together with what is typical. That counts for no more than
+// its own: among many benchmarks that are alike, a few that are not hardly show in the difference between all.
 func (t typicalPlacement) moderate(p placement) (variance, freedom float64) {
 	own := float64(p.layouts - 1)
+	t.freedom = math.Min(t.freedom, own)
 	return (own*p.ofCentres*p.ofCentres + t.freedom*t.variance) / (own + t.freedom), own + t.freedom
 }
 

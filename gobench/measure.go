@@ -44,7 +44,11 @@ type Series struct {
 func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, setting Setting, progress Progress) ([][]*Series, error) {
 	all := make([][]*Series, len(groups))
 	for i, group := range groups {
+		usual := slices.ContainsFunc(group, func(b Benchmark) bool { return len(b.Layouts) != len(group[0].Layouts) })
 		for _, b := range group {
+			if usual { // only one has been arranged
+				b.Layouts = nil
+			}
 			all[i] = append(all[i], &Series{Benchmark: b})
 		}
 	}

@@ -43,6 +43,7 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
+	var at []int
 	then, now := a.Repetitions, b.Repetitions
 	if c.duets = isCount(unit) && inDuets(a, b); c.duets {
 		then, now = a.Duets, b.Duets
@@ -51,7 +52,7 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 		x, ok := then[i].metricIn(unit)
 		y, also := now[i].metricIn(unit)
 		if ok && also && !(x < 0) && !(y < 0) {
-			first, second = append(first, x), append(second, y)
+			first, second, at = append(first, x), append(second, y), append(at, i)
 		}
 	}
 	least := 0.
@@ -64,6 +65,9 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	if isCount(unit) && len(first) > 0 {
 		c.counts = &counts{first, second, strays(unit, b.Repetitions)}
 		tolerance = c.counts.strays / (stats.Median(first) + added)
+	}
+	if c.counts == nil {
+		c.placed, c.pairs = placementOf(c.pairs, at, len(a.Layouts))
 	}
 	c.decide(tolerance, seed)
 	return c

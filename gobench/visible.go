@@ -76,12 +76,15 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 		v := Visibility{Name: c.B.Name, Package: c.B.Package, Pairs: c.pairs.Len(), Needed: mostPlanned}
 		v.PairNs = c.pairNs()
 		if scatter := c.pairs.Scatter(); !math.IsNaN(scatter) {
-			inLayouts := c.placed.reach(typical, gate.Chance(pairs))
 			v.Scatter = stats.FloatOf(scatter)
-			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(scatter*math.Max(reach.Visible(v.Pairs), inLayouts/math.Sqrt(float64(v.Pairs)))) - 1)
-			deviations := math.Log((1+slowdown)/(1+gate.Limit)) / scatter
-			if needed, ok := reach.Needed(deviations); ok {
-				v.Needed = min(mostPlanned, max(needed, int(math.Ceil(math.Pow(inLayouts/deviations, 2)))))
+			inLayouts := c.placed.reach(typical, gate.Chance(pairs))
+			byLayouts := inLayouts * c.placed.deviation / math.Sqrt(float64(max(1, c.placed.layouts))) // however many pairs there are
+			byPairs := scatter * math.Max(reach.Visible(v.Pairs), inLayouts/math.Sqrt(float64(v.Pairs)))
+			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(math.Hypot(byPairs, byLayouts)) - 1)
+			wanted := math.Log((1 + slowdown) / (1 + gate.Limit))
+			left := math.Sqrt(math.Max(0, wanted*wanted-byLayouts*byLayouts)) / scatter
+			if needed, ok := reach.Needed(left); ok {
+				v.Needed = int(math.Min(mostPlanned, math.Max(float64(needed), math.Pow(inLayouts/left, 2))))
 			}
 		}
 		v.NeededNs = float64(v.Needed) * v.PairNs

@@ -178,8 +178,8 @@ func (t *benchFlags) check(c *call) (err error) {
 	if err := checkNice(t.nice); err != nil {
 		return err
 	}
-	if t.building.Layouts < 1 || t.building.Layouts > mostLayouts {
-		return usagef("--layouts: %d can't be linked: give a number from 1 to %d, such as %d", t.building.Layouts, mostLayouts, usualLayouts)
+	if n := t.building.Layouts; n != 1 && (n < fewestLayouts || n > mostLayouts) {
+		return usagef("--layouts: %d orders can't be compared: give 1, or a number from %d to %d, such as %d", n, fewestLayouts, mostLayouts, usualLayouts)
 	}
 	t.building.Seed = c.seed
 	if err := t.checkProcs(); err != nil {
@@ -320,12 +320,13 @@ func gateWith(text string, timeLimit float64) (*stats.Gate, error) {
 	return gate, nil
 }
 
-// usualLayouts and mostLayouts are the usual and the largest number of random orders in which each package of a revision is
-// linked. With eight, a suite of one benchmark shows as little as its pairs allow: with four it takes three times as many pairs.
-const usualLayouts, mostLayouts = 8, 64
+// The numbers of random orders in which each package of a revision is linked. Fewer than fewestLayouts tell too little of their
+// scatter. With usualLayouts, a suite of one benchmark shows nearly as little as its pairs allow: with four it takes three times as
+// many pairs.
+const fewestLayouts, usualLayouts, mostLayouts = 4, 8, 64
 
 // pairsForPlan is the number of pairs from which --plan learns how far the pairs of a benchmark scatter.
-const pairsForPlan = 8
+const pairsForPlan = 16
 
 // leastFalseAlarms is the least rate of false alarms. At this rate a hundred pairs are needed to show anything.
 const leastFalseAlarms = 1e-9

@@ -148,10 +148,16 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 			then[b.Package+"."+b.Name] = b
 		}
 	}
+	said := map[string]bool{}
 	for _, b := range now {
 		group, name := []gobench.Benchmark{b}, b.Package+"."+b.Name
 		if old, ok := then[name]; ok {
 			group = []gobench.Benchmark{old, b}
+			e.bar.show(0, "linking the tests of "+b.Package)
+			if err := gobench.Arrange(ctx, group); err != nil && !said[b.Package] {
+				said[b.Package] = true
+				e.caveat("%s was measured with its functions in the usual order only, and an edit may look slower for its place in memory: %v", b.Package, err)
+			}
 			delete(then, name)
 		} else if e.flags.against != "" {
 			e.caveat("%s is not in %s: there is nothing to compare it with", name, e.flags.against)
@@ -211,6 +217,9 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 	}
 	e.bar.show(0, "compiling")
 	building := e.flags.building
+	if revision == nullRevision { // as if an edit had changed the orders of functions
+		building.Seed++
+	}
 	build, err := gobench.Compile(ctx, dir, into, e.patterns, building)
 	if err != nil {
 		return nil, nil, err

@@ -163,7 +163,11 @@ func (b *builds) build(ctx context.Context, one *built, commit int) (err error) 
 	for _, candidate := range names {
 		if len(names) == 1 || candidate.Name == b.flags.bench || candidate.Name == b.name && candidate.Package == b.pkg {
 			one.benchmark = candidate
-			return nil
+			arranged := []gobench.Benchmark{candidate}
+			if gobench.Arrange(ctx, arranged) == nil { // or else in the usual order
+				one.benchmark = arranged[0]
+			}
+			return ctx.Err()
 		}
 	}
 	switch {
@@ -244,11 +248,11 @@ func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, g
 	return c.Pairs(), c.InDuets(), nil
 }
 
-// compareBenchmarks measures about n more pairs of repetitions of the two builds, for at most the given time.
+// compareBenchmarks measures n more pairs of repetitions of the two builds, for at most the given time.
 func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, inDuets bool, err error) {
 	plan := gobench.DefaultPlan.WithGate(nil)
 	plan.Seed, plan.MaxTime = b.seed+uint64(b.spentInAll()), most
-	plan.PairsOnly, plan.MostRepetitions = true, max(2, n) // one alone may be in the usual layout, and not count
+	plan.PairsOnly, plan.MostRepetitions = true, n
 	if commit.series == nil {
 		commit.series, err = gobench.Measure(ctx, p, [][]gobench.Benchmark{{good.benchmark, commit.benchmark}}, plan, setting, nil)
 	} else {
