@@ -38,28 +38,23 @@ type orders struct {
 
 // linked returns the binaries. They are linked when they are asked for, several at a time.
 func (o *orders) linked(ctx context.Context) ([]string, error) {
-	if o == nil || o.most < 2 || len(o.layouts) > 0 || o.failed != nil {
-		return o.known()
-	}
-	binaries, errs, places := make([]string, o.most), make([]error, o.most), make(chan bool, runtime.GOMAXPROCS(0))
-	var all sync.WaitGroup
-	for i := range o.most {
-		all.Go(func() {
-			places <- true
-			binaries[i], errs[i] = o.link(ctx, i+1)
-			<-places
-		})
-	}
-	all.Wait()
-	if o.failed = cmp.Or(errs...); o.failed == nil {
-		o.layouts = binaries
-	}
-	return o.known()
-}
-
-func (o *orders) known() ([]string, error) {
 	if o == nil {
 		return nil, nil
+	}
+	if o.most > 1 && o.layouts == nil && o.failed == nil {
+		binaries, errs, places := make([]string, o.most), make([]error, o.most), make(chan bool, runtime.GOMAXPROCS(0))
+		var all sync.WaitGroup
+		for i := range o.most {
+			all.Go(func() {
+				places <- true
+				binaries[i], errs[i] = o.link(ctx, i+1)
+				<-places
+			})
+		}
+		all.Wait()
+		if o.failed = cmp.Or(errs...); o.failed == nil {
+			o.layouts = binaries
+		}
 	}
 	return o.layouts, o.failed
 }

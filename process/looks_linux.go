@@ -146,14 +146,14 @@ func (l *looks) allow(thread int, at uintptr, offNs int64) error {
 	return poke(thread, at+limitsOffset, data)
 }
 
-// apartNs is an upper bound of the error of [aheadNs].
-const apartNs = 5_000
+// nearNs is the time between two readings at which they count as made at once.
+const nearNs = 2_500
 
 // aheadNs returns by how much a clock is ahead of CLOCK_MONOTONIC. It uses the closest of several pairs of
 // readings, since other threads may have the CPU between two readings.
 func aheadNs(clock int32) (ahead int64) {
 	closest := int64(math.MaxInt64)
-	for try := 0; try < 10 && closest > apartNs/2; try++ {
+	for try := 0; try < 10 && closest > nearNs; try++ {
 		var at unix.Timespec
 		before := monotonicNs()
 		if unix.ClockGettime(clock, &at) != nil {
@@ -166,14 +166,28 @@ func aheadNs(clock int32) (ahead int64) {
 	return ahead
 }
 
-// limit returns the limit that clockCode holds for a clock.
-func limit(thread int, at uintptr, clock uint32) (of clockLimit, err error) {
-	data := make([]byte, limitBytes)
-	if err := peek(thread, at+limitsOffset+uintptr(clock)*limitBytes, data); err != nil {
-		return of, err
+// limitsOf returns the limits that clockCode holds, by clock.
+func limitsOf(thread int, at uintptr) (all [clocks]clockLimit, err error) {
+	data := make([]byte, clocks*limitBytes)
+	if err := peek(thread, at+limitsOffset, data); err != nil {
+		return all, err
 	}
-	_, err = binary.Decode(data, binary.NativeEndian, &of)
-	return of, err
+	_, err = binary.Decode(data, binary.NativeEndian, &all)
+	return all, err
+}
+
+// mostOffNs returns the most that may be subtracted from all clocks now, so that none of them goes back behind a time that it may
+// have shown. The clocks are compared each with itself: by how much one is ahead of another is only known within some
+// microseconds, or more on a busy machine.
+func mostOffNs(limits [clocks]clockLimit) int64 {
+	most := int64(math.MaxInt64)
+	for id, was := range limits {
+		var now unix.Timespec
+		if !clockOfCPUTime(uint32(id)) && unix.ClockGettime(int32(id), &now) == nil {
+			most = min(most, now.Nano()-was.StopAtNs+was.OffNs)
+		}
+	}
+	return most
 }
 
 // trapped reports whether a SIGTRAP comes from clockCode. If so, the thread goes on from there with the time
@@ -189,10 +203,11 @@ func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	l.look(thread)
 	at := r.instruction() - breakpointAdvance - trapOffset
 	clock, now := r.clock(), unix.Timespec{}
-	was, err := limit(thread, at, clock)
+	limits, err := limitsOf(thread, at)
 	l.keep(err)
+	most, was := mostOffNs(limits), limits[clock]
 	l.keep(unix.ClockGettime(int32(clock), &now))
-	offNs := was.off(now.Nano(), l.waitedNs+stoppedNs)
+	offNs := was.off(now.Nano(), min(most, l.waitedNs+stoppedNs))
 	if now.Nano() >= was.StopAtNs || l.why != nil {
 		l.keep(l.allow(thread, at, offNs))
 	}
@@ -227,7 +242,7 @@ func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 	if err != nil || !l.traps[base+uintptr(functions.Functions[vdsoPrefix+clockGettime])+trapOffset] {
 		return
 	}
-	behind, err := limit(thread, base+uintptr(functions.Functions[vdsoPrefix+clockGettime]), unix.CLOCK_MONOTONIC)
+	limits, err := limitsOf(thread, base+uintptr(functions.Functions[vdsoPrefix+clockGettime]))
 	was := memory{at, make([]byte, 2*wordBytes)}
 	if err != nil || peek(thread, at, was.data) != nil {
 		return
@@ -241,7 +256,7 @@ func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 			break
 		}
 	}
-	offNs := behind.off(monotonicNs(), l.waitedNs+stoppedNs) // as the next look finds it
+	offNs := limits[unix.CLOCK_MONOTONIC].off(monotonicNs(), min(mostOffNs(limits), l.waitedNs+stoppedNs)) // as the next look finds it
 	seconds, ns := int64(binary.NativeEndian.Uint64(was.data)), int64(binary.NativeEndian.Uint64(was.data[wordBytes:]))
 	if seconds < 0 || seconds > mostSeconds || ns < 0 || ns >= 1e9 || seconds == 0 && ns == 0 { // malformed, or 0, which ends a timer
 		return
@@ -272,7 +287,7 @@ func (c clockLimit) off(nowNs, waitedNs int64) int64 {
 	if nowNs < c.StopAtNs { // another thread has stopped meanwhile, and set a later limit
 		return c.OffNs
 	}
-	return max(c.OffNs, min(waitedNs, nowNs-c.StopAtNs-apartNs+c.OffNs))
+	return max(c.OffNs, min(waitedNs, nowNs-c.StopAtNs+c.OffNs))
 }
 
 // Values of si_code of a SIGTRAP (sigaction(2)): TRAP_BRKPT, and SI_KERNEL for int3 and for instructions that
