@@ -178,12 +178,13 @@ func limitsOf(thread int, at uintptr) (all [clocks]clockLimit, err error) {
 
 // mostOffNs returns the most that may be subtracted from all clocks now, so that none of them goes back behind a time that it may
 // have shown. The clocks are compared each with itself: by how much one is ahead of another is only known within some
-// microseconds, or more on a busy machine.
+// microseconds, or more on a busy machine. The coarse clocks, which stand still between ticks, don't limit it.
 func mostOffNs(limits [clocks]clockLimit) int64 {
 	most := int64(math.MaxInt64)
 	for id, was := range limits {
 		var now unix.Timespec
-		if !clockOfCPUTime(uint32(id)) && unix.ClockGettime(int32(id), &now) == nil {
+		coarse := id == unix.CLOCK_REALTIME_COARSE || id == unix.CLOCK_MONOTONIC_COARSE
+		if !coarse && !clockOfCPUTime(uint32(id)) && unix.ClockGettime(int32(id), &now) == nil {
 			most = min(most, now.Nano()-was.StopAtNs+was.OffNs)
 		}
 	}
