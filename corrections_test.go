@@ -60,7 +60,7 @@ var corrections = []correction{
 	{"interrupts", "gobench/disturbance.go", "busy * share,", "0 * busy * share,"},
 	{"what one revision leaves out", "gobench/compare.go", "if a.standstillsTold == b.standstillsTold && !a.leftShared && !b.leftShared {", "if true {"},
 	{"standstills of one revision", "gobench/compare.go", "\t\tfirst, second = a.whole, b.whole\n", ""},
-	{"few layouts", "gobench/layouts.go", "student := distuv.StudentsT{Sigma: 1, Nu: freedom}", "student := distuv.UnitNormal"},
+	{"few layouts", "gobench/layouts.go", "student := distuv.StudentsT{Sigma: 1, Nu: freedom}", "student := distuv.StudentsT{Sigma: 1, Nu: 1e6 * freedom}"},
 	{"layouts that agree", "gobench/gate.go", "math.Max(c.pairs.Beyond(looks, limit), c.placed.beyond(typical, limit))", "c.pairs.Beyond(looks, limit)"},
 	{"preemptions", "gobench/disturbance.go", "\treturn d.byOthers * math.Max(0, rep.perIteration(switches))\n", "\treturn 0\n"},
 	{"standstills", "gobench/conclude.go", "r.Rejections, r.standstillsTold = standstills(k, s.Repetitions);", "r.Rejections = nil;"},
