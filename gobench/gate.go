@@ -51,10 +51,14 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	gate, pairs := plan.gate(), timesAmong(all)
 	looks := gate.LooksFor(pairs)
 	alone, differs := make([]float64, len(all)), make([]float64, len(all))
-	typical := typicalPlacementOf(all)
+	ofTimes := typicalPlacementOf(all)
 	for i := range all {
 		j := Judged{Comparison: all[i], Limit: gate.LimitOf(all[i].Metric)}
 		alone[i], differs[i] = math.NaN(), 1
+		typical := ofTimes
+		if j.Metric != "" { // what is typical of times tells nothing of it
+			typical = typicalPlacement{}
+		}
 		if !j.unusable() {
 			differs[i] = j.differs(looks, typical)
 		}

@@ -156,6 +156,9 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 			e.bar.show(0, "linking the tests of "+b.Package)
 			if err := gobench.Arrange(ctx, group); err != nil && !said[b.Package] {
 				said[b.Package] = true
+				if ctx.Err() != nil {
+					return nil, failed, ctx.Err()
+				}
 				e.caveat("%s was measured with its functions in the usual order only, and an edit may look slower for its place in memory: %v", b.Package, err)
 			}
 			delete(then, name)

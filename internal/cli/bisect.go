@@ -87,8 +87,8 @@ func (t *bisectFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
 }
 
-// layoutsOfCommit is the number of random orders of functions in which each commit is linked, so that the search finds what
-// changes the code, and no commit that only moves it.
+// layoutsOfCommit is the number of random orders of functions in which each commit is linked, so that a commit that only
+// moves code matters less.
 const layoutsOfCommit = 4
 
 // check returns an error that says which flag is wrong, and what is allowed.
