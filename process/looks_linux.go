@@ -139,6 +139,19 @@ func (l *looks) allow(thread int, at uintptr, offNs int64) error {
 			limits[id] = clockLimit{now + aheadNs(int32(id)) + lookAfterNs, offNs}
 		}
 	}
+	// Memory is written word by word while other threads read clocks: the offsets come first. With a later limit and the offset
+	// before, a thread would show a time that no other shows for a while.
+	were, err := limitsOf(thread, at)
+	if err != nil {
+		return err
+	}
+	for id := range were {
+		were[id].OffNs = limits[id].OffNs
+	}
+	return errors.Join(writeLimits(thread, at, were), writeLimits(thread, at, limits))
+}
+
+func writeLimits(thread int, at uintptr, limits [clocks]clockLimit) error {
 	data, err := binary.Append(nil, binary.NativeEndian, limits)
 	if err != nil {
 		return err
