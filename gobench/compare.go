@@ -27,7 +27,8 @@ type Comparison struct {
 	Why string
 
 	pairs stats.Pairs
-	duets bool // the pairs are duets
+	at    []int // the number of each pair among all repetitions, or duets
+	duets bool  // the pairs are duets
 	// isUnknown says that the ratio holds what sharing a core cost the two, which may not be the same.
 	isUnknown bool
 	placed    placement
@@ -39,14 +40,13 @@ type Comparison struct {
 // [Judge] judges all comparisons of a suite together.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
-	var at []int
 	if c.duets = inDuets(a, b); c.duets {
 		c.Basis = CPUTime
-		c.pairs, at = duetPairs(a, b)
+		c.pairs, c.at = duetPairs(a, b)
 	} else {
-		c.pairs, at, c.isUnknown = pairsOn(c.Basis, a, b)
+		c.pairs, c.at, c.isUnknown = pairsOn(c.Basis, a, b)
 	}
-	c.placed, c.pairs = placementOf(c.pairs, at, len(a.Layouts))
+	c.place(len(a.Layouts))
 	c.decide(tolerance, seed)
 	return c
 }
@@ -108,6 +108,18 @@ func (c *Comparison) InDuets() bool { return c.duets }
 
 // Pairs returns the pairs that the ratio rests on.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
+
+// PairsFrom returns those of the pairs whose number among all repetitions, or duets, is n or more, and the number after the
+// last one. Which earlier ones count may change as more are made.
+func (c *Comparison) PairsFrom(n int) (pairs stats.Pairs, next int) {
+	var late []int
+	for i, number := range c.at {
+		if next = max(n, number+1); number >= n {
+			late = append(late, i)
+		}
+	}
+	return *c.pairs.Only(late), next
+}
 
 // unusable reports whether a result is too bad to compare times. Other metrics don't depend on the clock. Duets tell the
 // ratio of two benchmarks whose own times something disturbed, unless one of them failed.

@@ -79,6 +79,15 @@ func (b Building) withGoFlags(ctx context.Context, dir string) (ldflags string, 
 	return ldflags, nil
 }
 
+// forSomePackages returns an error if the flags for the linker begin with a pattern of packages (go help build). The flag for a
+// layout would then be one of these flags, and have no effect on other packages.
+func (b Building) forSomePackages() error {
+	if flags := strings.TrimSpace(b.LDFlags); flags == "" || flags[0] == '-' {
+		return nil
+	}
+	return fmt.Errorf("the linker's flags %q begin with a pattern of packages: leave it out", b.LDFlags)
+}
+
 // quotedFields splits a text at spaces, but for those within fields that begin and end with a quotation mark, as the go command
 // splits GOFLAGS.
 func quotedFields(text string) (fields []string) {
@@ -156,7 +165,7 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 	if err != nil {
 		return test, err
 	}
-	test.orders = &orders{most: b.Layouts, link: func(ctx context.Context, layout int) (string, error) {
+	test.orders = &orders{most: b.Layouts, failed: b.forSomePackages(), link: func(ctx context.Context, layout int) (string, error) {
 		binary := fmt.Sprintf("%s.%d.test", base, layout)
 		return binary, link(ctx, binary, layout, stopping)
 	}}

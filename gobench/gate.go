@@ -40,7 +40,7 @@ type Judged struct {
 	// most this one's.
 	FalseDiscoveries float64
 	// Placement is the standard deviation of the ratio between layouts of the binaries, as a share. Own is the
-	// ratio in the usual layout alone. They are 0 and NaN if there is one layout only.
+	// ratio in the usual layout alone. They are 0 and NaN if there is one layout only, and NaN where too few pairs tell.
 	Placement, Own float64
 }
 

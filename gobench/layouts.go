@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"sync"
 
@@ -38,10 +39,10 @@ type orders struct {
 
 // linked returns the binaries. They are linked when they are asked for, several at a time.
 func (o *orders) linked(ctx context.Context) ([]string, error) {
-	if o == nil {
+	if o == nil || o.most < 2 {
 		return nil, nil
 	}
-	if o.most > 1 && o.layouts == nil && o.failed == nil {
+	if o.layouts == nil && o.failed == nil {
 		binaries, errs, places := make([]string, o.most), make([]error, o.most), make(chan bool, runtime.GOMAXPROCS(0))
 		var all sync.WaitGroup
 		for i := range o.most {
@@ -54,6 +55,10 @@ func (o *orders) linked(ctx context.Context) ([]string, error) {
 		all.Wait()
 		if o.failed = cmp.Or(errs...); o.failed == nil {
 			o.layouts = binaries
+			return binaries, nil
+		}
+		for _, binary := range binaries { // the disk may be full
+			_ = os.Remove(binary)
 		}
 	}
 	return o.layouts, o.failed
@@ -91,7 +96,8 @@ func (b Benchmark) placed(repetition int, rng *rand.Rand) Benchmark {
 type placement struct {
 	// layouts is the number of layouts drawn at random that have pairs; 0 if there is only the usual one.
 	layouts int
-	// deviation is the standard deviation of the logarithms of the ratios between layouts; 0 without layouts.
+	// deviation is the standard deviation of the logarithms of the ratios between layouts; 0 without layouts, and NaN if no
+	// layout has two pairs.
 	deviation float64
 	// centre and ofCentres are the mean and the standard deviation of the layouts' centres, which also scatter because the pairs
 	// of a layout do. They are logarithms; NaN if fewer than two layouts have pairs.
@@ -100,24 +106,24 @@ type placement struct {
 	own float64
 }
 
-// placementOf splits the scatter of ratios into that between layouts and that within them (one-way analysis of
-// variance; Searle, Casella and McCulloch, Variance Components, section 3.6). It returns the pairs in layouts drawn at random. at
-// are the pairs' repetitions, which determine their layouts; layouts is the number of those drawn at random.
-func placementOf(pairs stats.Pairs, at []int, layouts int) (placement, stats.Pairs) {
-	p := placement{own: math.NaN()}
-	if layouts == 0 {
-		return p, pairs
+// place splits the scatter of the ratios into that between layouts and that within them (one-way analysis of variance; Searle,
+// Casella and McCulloch, Variance Components, section 3.6), and keeps the pairs in layouts drawn at random. layouts is the
+// number of these; the pairs' numbers tell in which layout they were made.
+func (c *Comparison) place(layouts int) {
+	p := &c.placed
+	if p.own = math.NaN(); layouts == 0 {
+		return
 	}
 	groups := make([][]float64, layouts+1)
-	var drawn []int
-	for i, x := range pairs.Logs() {
-		layout := at[i] % (layouts + 1)
+	var drawn, at []int
+	for i, x := range c.pairs.Logs() {
+		layout := c.at[i] % (layouts + 1)
 		groups[layout] = append(groups[layout], x)
 		if layout < layouts {
-			drawn = append(drawn, i)
+			drawn, at = append(drawn, i), append(at, c.at[i])
 		}
 	}
-	p.own = math.Exp(stats.Median(groups[layouts]))
+	c.pairs, c.at = *c.pairs.Only(drawn), at
 	var means, centres []float64
 	within, freedom := 0., 0.
 	for _, g := range groups[:layouts] {
@@ -131,7 +137,8 @@ func placementOf(pairs stats.Pairs, at []int, layouts int) (placement, stats.Pai
 		}
 		freedom += float64(len(g) - 1)
 	}
-	p.layouts, p.centre, p.ofCentres = len(centres), math.NaN(), math.NaN()
+	p.own, p.layouts = math.Exp(stats.Median(groups[layouts])), len(centres)
+	p.deviation, p.centre, p.ofCentres = math.NaN(), math.NaN(), math.NaN()
 	if p.layouts > 1 {
 		p.centre, p.ofCentres = stat.MeanStdDev(centres, nil)
 	}
@@ -139,7 +146,6 @@ func placementOf(pairs stats.Pairs, at []int, layouts int) (placement, stats.Pai
 		perGroup := float64(len(drawn)) / float64(p.layouts)
 		p.deviation = math.Sqrt(math.Max(0, stat.Variance(means, nil)-within/freedom/perGroup))
 	}
-	return p, *pairs.Only(drawn)
 }
 
 // looksAtLayouts allows for looking at the layouts' centres as often as at the pairs. The centres hardly change from look to
@@ -170,11 +176,14 @@ func (p placement) below(typical typicalPlacement, limit float64) float64 {
 	return p.beyond(typical, 1/limit)
 }
 
-// bounds returns bounds of the ratio by the layouts' centres, each of which is wrong with this chance. They exclude nothing without
-// layouts, or if only one has pairs: Lo is then infinite, and Hi 0.
+// bounds returns bounds of the ratio by the layouts' centres, each of which is wrong with this chance. Without layouts they
+// bound nothing: lo is infinite, and hi 0. They are NaN if only one layout has pairs.
 func (p placement) bounds(chance float64) (lo, hi float64) {
-	if p.layouts < 2 {
+	switch p.layouts {
+	case 0:
 		return math.Inf(1), 0
+	case 1:
+		return math.NaN(), math.NaN()
 	}
 	student := distuv.StudentsT{Sigma: 1, Nu: float64(p.layouts - 1)}
 	far := student.Quantile(1-chance) * p.ofCentres / math.Sqrt(float64(p.layouts))

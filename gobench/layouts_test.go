@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,19 +104,16 @@ func TestPlacement(t *testing.T) {
 	var squares, none []float64
 	for range 300 {
 		var logs, still []float64
-		var at []int
 		layouts := make([]float64, 6)
 		for l := range layouts {
 			layouts[l] = 0.02 * rng.NormFloat64()
 		}
 		for i := range 36 {
 			noise := 0.01 * rng.NormFloat64()
-			logs, still, at = append(logs, layouts[i%6]+noise), append(still, noise), append(at, i/6*7+i%6)
+			logs, still = append(logs, layouts[i%6]+noise), append(still, noise)
 		}
-		p, _ := placementOf(ratios(logs), at, 6)
-		squares = append(squares, math.Pow(p.deviation, 2))
-		p, _ = placementOf(ratios(still), at, 6)
-		none = append(none, p.deviation)
+		squares = append(squares, math.Pow(inTurn(logs, 6).placed.deviation, 2))
+		none = append(none, inTurn(still, 6).placed.deviation)
 	}
 	if mean := math.Sqrt(mean(squares)); math.Abs(mean-0.02) > 0.003 {
 		t.Errorf("layouts that scatter by 2 %% are said to scatter by %.2g", mean)
@@ -123,20 +121,46 @@ func TestPlacement(t *testing.T) {
 	if m := mean(none); m > 0.004 {
 		t.Errorf("layouts that don't scatter are said to, by %.2g", m)
 	}
-	if p, left := placementOf(ratios([]float64{1, 2}), []int{0, 1}, 0); p.beyond(typicalPlacement{1, 9}, 1) != 0 || left.Len() != 2 {
+	if c := compared([]float64{1, 2}, []int{0, 1}, 0); c.placed.beyond(typicalPlacement{1, 9}, 1) != 0 || c.pairs.Len() != 2 {
 		t.Error("a single layout tells of placement")
 	}
-	if p, _ := placementOf(ratios([]float64{0, 0, 0, 0}), []int{0, 2, 3, 5}, 2); p.beyond(typicalPlacement{1, 9}, 0.1) != 1 {
+	c := compared([]float64{0, 0, 0, 0}, []int{0, 2, 3, 5}, 2)
+	lo, hi := c.placed.bounds(0.025)
+	if c.placed.beyond(typicalPlacement{1, 9}, 0.1) != 1 || !math.IsNaN(lo) || !math.IsNaN(hi) {
 		t.Error("pairs of one layout tell of placement")
+	}
+	if c := compared([]float64{0.01, 0.02}, []int{0, 1}, 4); !math.IsNaN(c.placed.deviation) || !(c.placed.ofCentres > 0) {
+		t.Errorf("one pair in each layout: %+v", c.placed)
 	}
 }
 
-// The usual layout has its own ratio, and no part in that of the layouts drawn at random.
+// The usual layout has its own ratio, and no part in that of the layouts drawn at random. Pairs keep their numbers.
 func TestUsualLayout(t *testing.T) {
-	p, left := placementOf(ratios([]float64{0.01, 0.02, 0.5, 0.03, 0.04, 0.5}), []int{0, 1, 2, 3, 4, 5}, 2)
-	if math.Abs(p.own-math.Exp(0.5)) > 1e-9 || p.layouts != 2 || !slices.Equal(rounded(left.Logs()), []float64{0.01, 0.02, 0.03, 0.04}) {
-		t.Errorf("%+v, %v are left", p, left.Logs())
+	c := compared([]float64{0.01, 0.02, 0.5, 0.03, 0.04, 0.5}, []int{0, 1, 2, 3, 7, 8}, 2)
+	if p := c.placed; math.Abs(p.own-math.Exp(0.5)) > 1e-9 || p.layouts != 2 || !slices.Equal(rounded(c.pairs.Logs()), []float64{0.01, 0.02, 0.03, 0.04}) {
+		t.Errorf("%+v, %v are left", p, c.pairs.Logs())
 	}
+	for from, want := range map[int][]float64{0: {0.01, 0.02, 0.03, 0.04}, 1: {0.02, 0.03, 0.04}, 2: {0.03, 0.04}, 4: {0.04}, 8: nil} {
+		if late, next := c.PairsFrom(from); !slices.Equal(rounded(late.Logs()), want) || next != 8 {
+			t.Errorf("from %d on: %v, then %d", from, late.Logs(), next)
+		}
+	}
+}
+
+// compared returns the comparison of undisturbed times whose ratios have these logarithms and numbers.
+func compared(logs []float64, at []int, layouts int) Comparison {
+	c := Comparison{A: &Result{}, B: &Result{}, pairs: ratios(logs), at: at}
+	c.place(layouts)
+	return c
+}
+
+// inTurn returns the comparison whose pairs were made in each of the layouts in turn; those in the usual one are missing.
+func inTurn(logs []float64, layouts int) Comparison {
+	at := make([]int, len(logs))
+	for i := range at {
+		at[i] = i/layouts*(layouts+1) + i%layouts
+	}
+	return compared(logs, at, layouts)
 }
 
 func rounded(all []float64) (near []float64) {
@@ -188,6 +212,13 @@ func TestLayoutsAreLinked(t *testing.T) {
 	pair := append(unknown.Tests, built.Tests...)
 	if err := Arrange(background, pair); err == nil || len(pair[0].Layouts)+len(pair[1].Layouts) > 0 {
 		t.Errorf("a linker without such a flag: %v, %+v", err, pair)
+	}
+	elsewhere, err := Compile(background, "testdata/memo", t.TempDir(), []string{"."}, Building{Layouts: 4, LDFlags: "example.com/other=-s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Arrange(background, elsewhere.Tests); err == nil || !strings.Contains(err.Error(), "pattern of packages") || len(elsewhere.Tests[0].Layouts) > 0 {
+		t.Errorf("flags for other packages: %v, %+v", err, elsewhere.Tests)
 	}
 	for i, binary := range built.Tests[0].Layouts {
 		test := built.Tests[0]
@@ -251,16 +282,24 @@ func placedComparisons(rng *rand.Rand, layouts, pairs int, between []float64, wi
 			places[i] = deviation * rng.NormFloat64()
 		}
 		var logs []float64
-		var at []int
 		for i := range pairs {
-			logs, at = append(logs, places[i%layouts]+within*rng.NormFloat64()), append(at, i/layouts*(layouts+1)+i%layouts)
+			logs = append(logs, places[i%layouts]+within*rng.NormFloat64())
 		}
-		c := Comparison{A: &Result{}, B: &Result{}}
-		c.placed, c.pairs = placementOf(ratios(logs), at, layouts)
+		c := inTurn(logs, layouts)
 		c.Outcome = stats.Slower // as far as Judge lets it stand
 		all = append(all, c)
 	}
 	return all
+}
+
+// mayFail checks that of runs with equal code no more fail than false alarms may.
+func mayFail(t *testing.T, failed, runs int, what string, of ...any) {
+	t.Helper()
+	most := atMost(runs, stats.FalseAlarms)
+	t.Logf(what+": %d of %d fail", append(of, failed, runs)...)
+	if failed > most {
+		t.Errorf(what+": %d of %d fail, want at most %d", append(of, failed, runs, most)...)
+	}
 }
 
 // A suite whose layouts differ fails by chance one time in 100, also if its benchmarks differ in what placement does to them:
@@ -285,11 +324,8 @@ func TestFewLayouts(t *testing.T) {
 					calls[i] = calls[i] || j.Outcome == stats.Slower
 				}
 			})
-			failed, called := trues(fails), trues(calls)
-			t.Logf("%s, %d layouts: %d of %d fail, in %d one is called slower", name, layouts, failed, suites, called)
-			if most := atMost(suites, stats.FalseAlarms); failed > most || called > most {
-				t.Errorf("%s, %d layouts: %d of %d fail, in %d one is called slower, want at most %d", name, layouts, failed, suites, called, most)
-			}
+			mayFail(t, trues(fails), suites, "%s, %d layouts", name, layouts)
+			mayFail(t, trues(calls), suites, "%s, %d layouts, in the list", name, layouts)
 		}
 	}
 }
@@ -325,10 +361,7 @@ func TestFewSensitiveBenchmarks(t *testing.T) {
 					failed++
 				}
 			}
-			t.Logf("%d layouts, %+v: %d of %d fail", layouts, shape, failed, suites)
-			if most := atMost(suites, stats.FalseAlarms); failed > most {
-				t.Errorf("%d layouts, %+v: %d of %d fail, want at most %d", layouts, shape, failed, suites, most)
-			}
+			mayFail(t, failed, suites, "%d layouts, %+v", layouts, shape)
 		}
 	}
 }
@@ -344,25 +377,14 @@ func TestLayoutsAtEachLook(t *testing.T) {
 			fails := make([]bool, runs)
 			parallel(runs, func(i int) {
 				rng := rand.New(rand.NewPCG(uint64(layouts), uint64(i)))
-				all := placedComparisons(rng, layouts, 160, []float64{between}, 0.01)[0]
-				logs := all.pairs.Logs()
+				logs := placedComparisons(rng, layouts, 160, []float64{between}, 0.01)[0].pairs.Logs()
 				for n := 2 * layouts; n <= len(logs); n++ {
-					if !plan.gate().LooksFor(1).Due(n) {
-						continue
+					if plan.gate().LooksFor(1).Due(n) {
+						fails[i] = fails[i] || inTurn(logs[:n], layouts).side(plan, 1) == stats.Beyond
 					}
-					c, at := all, make([]int, n)
-					for k := range at {
-						at[k] = k/layouts*(layouts+1) + k%layouts
-					}
-					c.placed, c.pairs = placementOf(ratios(logs[:n]), at, layouts)
-					fails[i] = fails[i] || c.side(plan, 1) == stats.Beyond
 				}
 			})
-			failed := trues(fails)
-			t.Logf("%d layouts that differ by %g: %d of %d fail", layouts, between, failed, runs)
-			if most := atMost(runs, stats.FalseAlarms); failed > most {
-				t.Errorf("%d layouts that differ by %g: %d of %d fail, want at most %d", layouts, between, failed, runs, most)
-			}
+			mayFail(t, trues(fails), runs, "%d layouts that differ by %g", layouts, between)
 		}
 	}
 }
@@ -383,12 +405,10 @@ func TestLayoutsSeeWhatIsVisible(t *testing.T) {
 				visible := visible(placedComparisons(rng, layouts, 80, between, 0.01), plan, 0.05)[0].Visible.Value()
 				all := placedComparisons(rng, layouts, 80, between, 0.01)
 				slower := all[0].pairs.Logs()
-				at := make([]int, len(slower))
 				for k := range slower {
 					slower[k] += math.Log1p(visible)
-					at[k] = k/layouts*(layouts+1) + k%layouts
 				}
-				all[0].placed, all[0].pairs = placementOf(ratios(slower), at, layouts)
+				all[0] = inTurn(slower, layouts)
 				found[i] = Judge(all, plan)[0].Side == stats.Beyond
 			})
 			t.Logf("%d layouts, %d benchmarks: %d of %d found", layouts, benchmarks, trues(found), suites)

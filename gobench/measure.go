@@ -234,7 +234,8 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]turn) {
 		case now.duets:
 			more = (!m.ownKnown(group, now) || pairsOf(group, true) < m.least) && !m.limits().Ended(pairsOf(group, true), group[0].spent)
 		default:
-			more = slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s, m.limits()) })
+			few := len(group) > 1 && !group[0].tooSlow && pairsOf(group, false) < m.least && !m.limits().Ended(pairsOf(group, false), group[0].spent)
+			more = few || slices.ContainsFunc(group, func(s *Series) bool { return !s.done && !m.enough(s, m.limits()) })
 		}
 		for _, s := range group {
 			s.done = !more

@@ -43,7 +43,6 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
-	var at []int
 	then, now := a.Repetitions, b.Repetitions
 	if c.duets = isCount(unit) && inDuets(a, b); c.duets {
 		then, now = a.Duets, b.Duets
@@ -51,8 +50,8 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	for i := range min(len(then), len(now)) { // also if something disturbed the time
 		x, ok := then[i].metricIn(unit)
 		y, also := now[i].metricIn(unit)
-		if ok && also && !(x < 0) && !(y < 0) {
-			first, second, at = append(first, x), append(second, y), append(at, i)
+		if ok && also && x >= 0 && y >= 0 {
+			first, second, c.at = append(first, x), append(second, y), append(c.at, i)
 		}
 	}
 	least := 0.
@@ -67,7 +66,7 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 		tolerance = c.counts.strays / (stats.Median(first) + added)
 	}
 	if c.counts == nil {
-		c.placed, c.pairs = placementOf(c.pairs, at, len(a.Layouts))
+		c.place(len(a.Layouts))
 	}
 	c.decide(tolerance, seed)
 	return c

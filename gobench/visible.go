@@ -78,7 +78,11 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 		if scatter := c.pairs.Scatter(); !math.IsNaN(scatter) {
 			v.Scatter = stats.FloatOf(scatter)
 			inLayouts := c.placed.reach(typical, gate.Chance(pairs))
-			byLayouts := inLayouts * c.placed.deviation / math.Sqrt(float64(max(1, c.placed.layouts))) // however many pairs there are
+			deviation := c.placed.deviation
+			if math.IsNaN(deviation) {
+				deviation = c.placed.ofCentres // more than that
+			}
+			byLayouts := inLayouts * deviation / math.Sqrt(float64(max(1, c.placed.layouts))) // however many pairs there are
 			byPairs := scatter * math.Max(reach.Visible(v.Pairs), inLayouts/math.Sqrt(float64(v.Pairs)))
 			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(math.Hypot(byPairs, byLayouts)) - 1)
 			wanted := math.Log((1 + slowdown) / (1 + gate.Limit))

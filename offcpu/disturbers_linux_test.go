@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"chronoscope/internal/load"
 	"chronoscope/machine"
 	"chronoscope/tracepoint"
 )
@@ -26,6 +27,7 @@ import (
 // TestMain also runs the programs that wait and those that make them wait: the test binary itself
 // plays these parts.
 func TestMain(m *testing.M) {
+	load.Serve()
 	if part, ok := parts[os.Getenv("OFFCPU_PART")]; ok {
 		runtime.LockOSThread() // the parts run on the first thread
 		part()
@@ -238,13 +240,11 @@ func keepBusy(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	for _, cpu := range cpus {
-		filler := play(t, "compute", cpu, nil)
-		idle := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
-		if err := unix.SchedSetAttr(filler.Process.Pid, &idle, 0); err != nil {
-			t.Fatal(err)
-		}
+	filling, err := load.Fill(t.Context(), cpus)
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(filling.Stop)
 }
 
 // slackNs is how late an account of CPU time may be: some ticks.

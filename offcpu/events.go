@@ -58,8 +58,8 @@ func (a *Analyser) add(e tracepoint.Event) {
 
 // missed handles a thread that has a CPU although no event switched to it: the kernel left out a switch. This is
 // not an error of our reader: on Linux 6.18 the kernel's own trace buffer, recorded during the same 4 s, lacks as
-// many switches (44 breaks among 18,480). They were switches from idle CPUs, of which, for seconds, no event is reported: not
-// one was left out on CPUs that were kept busy. Who had the CPU since the last event is unknown.
+// many switches (44 breaks among 18,480). They were switches from idle CPUs, of which, for seconds, no event is reported. On
+// CPUs that were kept busy, hardly any was left out. Who had the CPU since the last event is unknown.
 func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 	a.tally().missed++
 	had := c.current

@@ -123,11 +123,6 @@ func (p *Pairs) First(n int) Pairs {
 	return Pairs{p.low[:n], p.middle[:n], p.high[:n], p.disturbed[:n]}
 }
 
-// From returns the pairs without the first n.
-func (p *Pairs) From(n int) Pairs {
-	return Pairs{p.low[n:], p.middle[n:], p.high[n:], p.disturbed[n:]}
-}
-
 // fewestOfMany is the least number of pairs that remain if only the least disturbed are used, and
 // apartShare is the least mean relative distance of the pairs' bounds for which that is worthwhile.
 const fewestOfMany, apartShare = 30, 0.005

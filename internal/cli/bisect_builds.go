@@ -40,9 +40,11 @@ type built struct {
 	// compared says that it was compared with the good end, inDuets that this was in duets. Pairs of another kind scatter
 	// in another way, and don't count.
 	compared, inDuets bool
-	// series are those of the benchmark and of that of the good end, and pairs is the number of their pairs so far.
+	// series are those of the benchmark and of that of the good end, and next is the number of their next pair.
 	series [][]*gobench.Series
-	pairs  int
+	next   int
+	// unarranged is why it was linked in the usual order of functions only; nil if it was not.
+	unarranged error
 }
 
 // subject returns the name of what is measured.
@@ -133,6 +135,12 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	for _, commit := range commits {
+		if one := b.of[commit]; one.unarranged != nil {
+			b.caveat("%s was compared in the usual order of functions only, and its ratio holds what their place in memory does: %v", b.history[commit].Hash[:min(10, len(b.history[commit].Hash))], one.unarranged)
+			one.unarranged = nil
+		}
+	}
 	if good := b.of[0]; good.failed == nil && b.name == "" { // the other commits must have the same benchmark
 		b.name, b.pkg = good.benchmark.Name, good.benchmark.Package
 	}
@@ -164,9 +172,8 @@ func (b *builds) build(ctx context.Context, one *built, commit int) (err error) 
 		if len(names) == 1 || candidate.Name == b.flags.bench || candidate.Name == b.name && candidate.Package == b.pkg {
 			one.benchmark = candidate
 			arranged := []gobench.Benchmark{candidate}
-			if gobench.Arrange(ctx, arranged) == nil { // or else in the usual order
-				one.benchmark = arranged[0]
-			}
+			one.unarranged = gobench.Arrange(ctx, arranged)
+			one.benchmark = arranged[0]
 			return ctx.Err()
 		}
 	}
@@ -269,9 +276,7 @@ func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, set
 		results = append(results, gobench.Conclude(s, plan, setting))
 	}
 	c := gobench.Compare(results[0], results[1], 0, b.seed)
-	all := c.Pairs()
-	pairs = all.From(min(commit.pairs, all.Len()))
-	commit.pairs = all.Len()
+	pairs, commit.next = c.PairsFrom(commit.next)
 	return pairs, c.InDuets(), nil
 }
 

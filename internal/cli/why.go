@@ -73,7 +73,7 @@ func (w *whyFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&w.cgroup, "cgroup", "", "follow the processes of this control group, a `folder`")
 	set.DurationVar(&w.duration, "duration", 0, "how long to record, such as 10s (default: a command to its end, others 10s; --quick: 2s, --thorough: 60s)")
 	set.DurationVar(&w.until, "until", 0, "end with status 4 once a thread that could run had no CPU for this long, such as 5ms")
-	set.BoolVar(&w.keepBusy, "keep-busy", false, "keep all CPUs from being idle, by programs of the lowest priority, where the kernel does not report what happens on idle CPUs")
+	set.BoolVar(&w.keepBusy, "keep-busy", false, "keep the CPUs that chronoscope may use from being idle, by programs of the lowest priority, where the kernel does not report what happens on idle CPUs")
 }
 
 // longestWhy is the longest recording.

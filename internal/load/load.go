@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +82,8 @@ func startOne(ctx context.Context, role string) (*competitor, error) {
 	command := exec.CommandContext(ctx, self)
 	command.Env = append(os.Environ(), marker+"="+role, "GOMAXPROCS=2", "GOGC=off")
 	group.Own(command) // so that it is paused and ended together with the processes that it starts
+	var said bytes.Buffer
+	command.Stderr = &said
 	command.Cancel = func() error { group.End(command); return nil }
 	input, err := command.StdinPipe()
 	if err != nil {
@@ -101,7 +104,7 @@ func startOne(ctx context.Context, role string) (*competitor, error) {
 	}()
 	if err != nil {
 		c.stop()
-		return nil, errors.Join(errors.New("a competitor ended before it began"), ctx.Err())
+		return nil, errors.Join(fmt.Errorf("a competitor ended before it began: %s", bytes.TrimSpace(said.Bytes())), ctx.Err())
 	}
 	return c, nil
 }
