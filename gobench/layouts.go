@@ -55,10 +55,10 @@ func (o *orders) linked(ctx context.Context) ([]string, error) {
 		all.Wait()
 		if o.failed = cmp.Or(errs...); o.failed == nil {
 			o.layouts = binaries
-			return binaries, nil
-		}
-		for _, binary := range binaries { // the disk may be full
-			_ = os.Remove(binary)
+		} else {
+			for _, binary := range binaries { // the disk may be full
+				_ = os.Remove(binary)
+			}
 		}
 	}
 	return o.layouts, o.failed

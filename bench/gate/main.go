@@ -151,7 +151,7 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 	}
 	if e.planted > 0 {
 		pilot := plan
-		pilot.MostRepetitions = 8
+		pilot.MostRepetitions = max(16, 2*e.layouts) // as with --plan
 		all, err := m.compare(groups, pilot)
 		if err != nil {
 			return o, err

@@ -25,7 +25,7 @@ func TestExperiment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.planted, e.layouts, e.placement = 0.5, 2, 0.01
+	e.planted, e.layouts, e.placement = 0.5, 8, 0.01 // as many layouts as the command takes
 	for _, r := range recordings {
 		if !strings.HasSuffix(r.Name, "quiet") {
 			continue
