@@ -21,10 +21,12 @@ type Benchmark struct {
 	// Dir is the package's directory, in which the benchmark runs, and Binary the compiled test.
 	Dir    string `json:"-"`
 	Binary string `json:"-"`
-	// Layouts are binaries of the same code whose functions lie in random orders. Each repetition runs the next of them, and
-	// after the last one Binary, in which they lie in the usual order. If there are none, all run Binary.
+	// Layouts are binaries of the same code whose functions lie in random orders. Repetitions run them in turn, and
+	// after the last one Binary, in which functions lie in the usual order. If there are none, all run Binary.
 	Layouts []string `json:"-"`
-	orders  *orders
+	// Orders links more of them; nil if there can be no more.
+	Orders *Orders `json:"-"`
+	first  int     // the number of layouts before more were linked
 	// Padding is the number of bytes by which a variable lengthens the environment, which moves the stack of the process.
 	Padding int `json:"-"`
 	// Accounts says that the process reads its own counters just before and after the benchmark's iterations,

@@ -43,10 +43,11 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 	if c.duets = inDuets(a, b); c.duets {
 		c.Basis = CPUTime
 		c.pairs, c.at = duetPairs(a, b)
+		c.place(a.Benchmark, a.Duets)
 	} else {
 		c.pairs, c.at, c.isUnknown = pairsOn(c.Basis, a, b)
+		c.place(a.Benchmark, a.Repetitions)
 	}
-	c.place(len(a.Layouts))
 	c.decide(tolerance, seed)
 	return c
 }

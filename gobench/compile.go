@@ -165,7 +165,7 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 	if err != nil {
 		return test, err
 	}
-	test.orders = &orders{most: b.Layouts, failed: b.forSomePackages(), link: func(ctx context.Context, layout int) (string, error) {
+	test.Orders = &Orders{First: b.Layouts, failed: b.forSomePackages(), Link: func(ctx context.Context, layout int) (string, error) {
 		binary := fmt.Sprintf("%s.%d.test", base, layout)
 		return binary, link(ctx, binary, layout, stopping)
 	}}

@@ -115,11 +115,11 @@ func (m *measurement) suitDuets(group []*Series) bool {
 // times are not known well enough.
 func (m *measurement) turns(group []*Series, now *standing) (all []turn) {
 	if now.duets {
-		all = append(all, turn{group, now})
+		all = append(all, turn{group, group, now})
 	}
 	if !now.duets || m.wantsOwn(group, now) {
 		for _, s := range group {
-			all = append(all, turn{[]*Series{s}, now})
+			all = append(all, turn{[]*Series{s}, group, now})
 		}
 	}
 	return all
@@ -156,12 +156,19 @@ func (m *measurement) ownKnown(group []*Series, now *standing) bool {
 
 // pairsOf returns how many pairs of a group count: those in the usual layout don't if there are others.
 func pairsOf(group []*Series, duets bool) int {
-	n := len(group[len(group)-1].Repetitions)
+	last := group[len(group)-1]
+	made := last.Repetitions
 	if duets {
-		n = len(group[1].Duets)
+		made = last.Duets
 	}
-	if layouts := len(group[0].Benchmark.Layouts); layouts > 0 && len(group) > 1 {
-		n -= n / (1 + layouts)
+	if len(last.Benchmark.Layouts) == 0 || len(group) == 1 {
+		return len(made)
+	}
+	n := 0
+	for _, rep := range made {
+		if rep.Layout > 0 {
+			n++
+		}
 	}
 	return n
 }
@@ -181,8 +188,9 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standin
 	counts := []int{few, many}
 	m.rng.Shuffle(len(counts), func(i, j int) { counts[i], counts[j] = counts[j], counts[i] })
 	shown := map[int][2]Observation{}
+	layout, used, _ := group[0].Benchmark.next(group[0].Duets)
 	for _, n := range counts {
-		o, err := m.together(ctx, group, now.procs, n)
+		o, err := m.together(ctx, group, Duet{N: n, Procs: now.procs, Turn: used}, layout) // each layout on each CPU
 		var failed *FailedError
 		switch {
 		case errors.As(err, &failed):
@@ -199,17 +207,16 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standin
 		shown[n] = o
 	}
 	for i, s := range group {
-		s.Duets = append(s.Duets, Repetition{Few: shown[few][i], Many: shown[many][i]})
+		s.Duets = append(s.Duets, Repetition{Few: shown[few][i], Many: shown[many][i], Layout: layout})
 	}
 	return nil
 }
 
 // together runs both benchmarks of a group at the same time. Which one starts first is drawn at random.
-func (m *measurement) together(ctx context.Context, group []*Series, procs, n int) (shown [2]Observation, err error) {
-	order, number := m.rng.Perm(2), len(group[0].Duets)
-	d := Duet{N: n, Procs: procs, Turn: number / (1 + len(group[0].Benchmark.Layouts))} // each layout on each CPU
+func (m *measurement) together(ctx context.Context, group []*Series, d Duet, layout int) (shown [2]Observation, err error) {
+	order := m.rng.Perm(2)
 	for place, i := range order {
-		d.Benchmarks[place], d.Starts[place] = group[i].Benchmark.placed(number, m.places), group[i].Repetitions[0].Many.Starts
+		d.Benchmarks[place], d.Starts[place] = group[i].Benchmark.placed(layout, m.places), group[i].Repetitions[0].Many.Starts
 	}
 	m.settle()
 	began := time.Now()

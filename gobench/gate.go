@@ -121,7 +121,7 @@ func timesAmong(all []Comparison) (n int) {
 func (c *Comparison) joint(gate Gate, pairs int) stats.Joint {
 	j := stats.Joint{Lo: math.NaN(), Hi: math.NaN(), FalseAlarms: gate.FalseAlarms, Comparisons: gate.Family(pairs)}
 	if !c.unusable() {
-		lo, hi := c.placed.bounds(gate.Chance(pairs) / looksAtLayouts)
+		lo, hi := c.placed.bounds(gate.Chance(pairs) / max(1, c.placed.looks))
 		j.Lo, j.Hi = c.pairs.Bounds(gate.LooksFor(pairs), gate.Chance(pairs))
 		j.Lo, j.Hi = math.Min(j.Lo, lo), math.Max(j.Hi, hi)
 	}
@@ -149,7 +149,7 @@ func (c *Comparison) within(limit float64, looks stats.Looks) bool {
 func (c Comparison) side(plan Plan, pairs int) stats.Side {
 	gate := plan.gate()
 	limit, looks := gate.LimitOf(c.Metric), gate.LooksFor(pairs)
-	chance, seen := gate.Chance(pairs), looks.Last(c.pairs.Len())
+	seen := looks.Last(c.pairs.Len())
 	c.pairs = c.pairs.First(seen)
 	if c.counts != nil {
 		c.counts = &counts{c.counts.first[:seen], c.counts.second[:seen], c.counts.strays}
@@ -157,12 +157,19 @@ func (c Comparison) side(plan Plan, pairs int) stats.Side {
 	switch {
 	case math.IsNaN(limit):
 		return ""
-	case c.beyond(looks, typicalPlacement{}, 1+limit) <= chance:
+	case c.beyond(looks, typicalPlacement{}, 1+limit) <= gate.Chance(pairs):
 		return stats.Beyond
 	case c.within(limit, looks):
 		return stats.Within
 	}
 	return stats.Open
+}
+
+// heldByLayouts reports whether the pairs alone are beyond the limit, and the layouts say that this may be by chance.
+func (c *Comparison) heldByLayouts(plan Plan, pairs int) bool {
+	gate := plan.gate()
+	limit, looks := 1+gate.LimitOf(c.Metric), gate.LooksFor(pairs)
+	return c.counts == nil && !math.IsNaN(limit) && c.pairs.Beyond(looks, limit) <= gate.Chance(pairs) && c.placed.beyond(typicalPlacement{}, limit) > gate.Chance(pairs)
 }
 
 // seemsWithin is the confidence with which a comparison seems to be within its limit.

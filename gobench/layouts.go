@@ -4,17 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
-
-	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
-	"chronoscope/stats"
+	"time"
 )
 
 // A function takes some percent more or less time at another address, and its address is the same in all runs of one
@@ -29,53 +24,105 @@ import (
 // (Mytkowicz, Diwan, Hauswirth and Sweeney, Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS 2009), so that
 // each revision would have the same place in all of its processes. So each process gets an environment of a random size.
 
-// orders links a package with its functions in random orders. All benchmarks of the package share it.
-type orders struct {
-	most    int
-	link    func(ctx context.Context, layout int) (binary string, err error)
-	layouts []string
-	failed  error
+// Orders links a package with its functions in random orders. All benchmarks of the package share it.
+type Orders struct {
+	// First is the number of orders that [Arrange] links; 0 and 1 stand for none.
+	First int
+	// Link links the order with that number, from 1.
+	Link   func(ctx context.Context, layout int) (binary string, err error)
+	linked []string
+	failed error
 }
 
-// linked returns the binaries. They are linked when they are asked for, several at a time.
-func (o *orders) linked(ctx context.Context) ([]string, error) {
-	if o == nil || o.most < 2 {
-		return nil, nil
+// most returns the largest number of orders that are linked if the first ones do not tell enough.
+func (o *Orders) most() int {
+	if o == nil {
+		return 0
 	}
-	if o.layouts == nil && o.failed == nil {
-		binaries, errs, places := make([]string, o.most), make([]error, o.most), make(chan bool, runtime.GOMAXPROCS(0))
+	return max(o.First, min(MostLayouts, layoutsGrow*o.First))
+}
+
+// upTo returns the binaries of the first n orders. They are linked when they are asked for, several at a time.
+func (o *Orders) upTo(ctx context.Context, n int) ([]string, error) {
+	missing := n - len(o.linked)
+	if missing > 0 && o.failed == nil {
+		binaries, errs, places := make([]string, missing), make([]error, missing), make(chan bool, runtime.GOMAXPROCS(0))
 		var all sync.WaitGroup
-		for i := range o.most {
+		for i := range missing {
 			all.Go(func() {
 				places <- true
-				binaries[i], errs[i] = o.link(ctx, i+1)
+				binaries[i], errs[i] = o.Link(ctx, len(o.linked)+i+1)
 				<-places
 			})
 		}
 		all.Wait()
 		if o.failed = cmp.Or(errs...); o.failed == nil {
-			o.layouts = binaries
+			o.linked = append(o.linked, binaries...)
 		} else {
 			for _, binary := range binaries { // the disk may be full
 				_ = os.Remove(binary)
 			}
 		}
 	}
-	return o.layouts, o.failed
+	if missing > 0 && o.failed != nil {
+		return nil, o.failed
+	}
+	return o.linked[:n:n], nil
 }
+
+// MostLayouts is the largest number of orders. If the first ones do not tell enough, layoutsGrow times as many are linked.
+const MostLayouts, layoutsGrow = 64, 4
 
 // Arrange links the packages of benchmarks that are to be compared with their functions in random orders. The error says why that
 // failed for one of them, as with a linker before Go 1.23. All of them then have the usual order only.
 func Arrange(ctx context.Context, group []Benchmark) error {
-	for i := range group {
-		layouts, err := group[i].orders.linked(ctx)
-		if err != nil {
-			for k := range group {
-				group[k].Layouts = nil
-			}
-			return fmt.Errorf("linking the tests of %s with functions in another order: %w", group[i].Package, err)
+	all := make([][]string, len(group))
+	for i, b := range group {
+		if b.Orders == nil || b.Orders.First < 2 {
+			continue
 		}
-		group[i].Layouts = layouts
+		var err error
+		if all[i], err = b.Orders.upTo(ctx, b.Orders.First); err != nil {
+			clear(all)
+			return fmt.Errorf("linking the tests of %s with functions in another order: %w", b.Package, err)
+		}
+	}
+	for i := range group {
+		group[i].Layouts = all[i]
+	}
+	return nil
+}
+
+// grows reports whether the benchmark gets more layouts if the first ones do not tell enough, and grown whether it has them.
+func (b Benchmark) grows() bool { return b.first > 0 && b.Orders.most() > b.first }
+func (b Benchmark) grown() bool { return len(b.Layouts) > b.first }
+
+// wantsLayouts reports whether a group wants more layouts: its pairs show that a comparison is beyond its limit, and its layouts
+// do not. There has to be time for a pair in each of them.
+func (m *measurement) wantsLayouts(group []*Series, all []Comparison, pairs int, left time.Duration) bool {
+	for _, s := range group {
+		if !s.Benchmark.grows() || s.Benchmark.grown() || s.NoMoreLayouts != nil {
+			return false
+		}
+	}
+	added := group[0].Benchmark.Orders.most() - group[0].Benchmark.first
+	pairTime := spentOn(group) / time.Duration(len(group[1].Repetitions)+len(group[1].Duets))
+	return left > time.Duration(added)*pairTime && slices.ContainsFunc(all, func(c Comparison) bool { return c.heldByLayouts(m.plan, pairs) })
+}
+
+// grow links more layouts for the benchmarks of a group that wants them.
+func (m *measurement) grow(ctx context.Context, group []*Series, done float64) error {
+	for _, s := range group {
+		m.tell(done, "linking the tests of "+s.Benchmark.Package+" in more orders")
+		if _, err := s.Benchmark.Orders.upTo(ctx, s.Benchmark.Orders.most()); err != nil {
+			for _, s := range group {
+				s.NoMoreLayouts = fmt.Errorf("linking the tests of %s with functions in more orders: %w", s.Benchmark.Package, err)
+			}
+			return ctx.Err()
+		}
+	}
+	for _, s := range group {
+		s.Benchmark.Layouts = s.Benchmark.Orders.linked
 	}
 	return nil
 }
@@ -83,183 +130,24 @@ func Arrange(ctx context.Context, group []Benchmark) error {
 // mostPadding is the largest size in bytes by which an environment is lengthened: a page.
 const mostPadding = 4096
 
-// placed returns the benchmark with the binary for a repetition, and an environment of a random size.
-func (b Benchmark) placed(repetition int, rng *rand.Rand) Benchmark {
-	if layout := repetition % (1 + len(b.Layouts)); layout < len(b.Layouts) {
-		b.Binary = b.Layouts[layout]
+// next returns the layout of the next repetition: the one that was used least. It also returns how often that was, and its place
+// among the layouts.
+func (b Benchmark) next(made []Repetition) (layout, used, place int) {
+	times := make([]int, 1+len(b.Layouts))
+	for _, rep := range made {
+		times[rep.Layout]++
+	}
+	times = append(times[1:], times[0]) // the usual one is the last
+	used = slices.Min(times)
+	place = slices.Index(times, used)
+	return (place + 1) % len(times), used, place
+}
+
+// placed returns the benchmark with the binary of a layout, and an environment of a random size.
+func (b Benchmark) placed(layout int, rng *rand.Rand) Benchmark {
+	if layout > 0 {
+		b.Binary = b.Layouts[layout-1]
 	}
 	b.Padding = rng.IntN(mostPadding)
 	return b
-}
-
-// placement describes the scatter between layouts.
-type placement struct {
-	// layouts is the number of layouts drawn at random that have pairs; 0 if there is only the usual one.
-	layouts int
-	// deviation is the standard deviation of the logarithms of the ratios between layouts; 0 without layouts, and NaN if no
-	// layout has two pairs.
-	deviation float64
-	// centre and ofCentres are the mean and the standard deviation of the layouts' centres, which also scatter because the pairs
-	// of a layout do. They are logarithms; NaN if fewer than two layouts have pairs.
-	centre, ofCentres float64
-	// own is the median ratio in the usual layout; NaN if there is none.
-	own float64
-}
-
-// place splits the scatter of the ratios into that between layouts and that within them (one-way analysis of variance; Searle,
-// Casella and McCulloch, Variance Components, section 3.6), and keeps the pairs in layouts drawn at random. layouts is the
-// number of these; the pairs' numbers tell in which layout they were made.
-func (c *Comparison) place(layouts int) {
-	p := &c.placed
-	if p.own = math.NaN(); layouts == 0 {
-		return
-	}
-	groups := make([][]float64, layouts+1)
-	var drawn, at []int
-	for i, x := range c.pairs.Logs() {
-		layout := c.at[i] % (layouts + 1)
-		groups[layout] = append(groups[layout], x)
-		if layout < layouts {
-			drawn, at = append(drawn, i), append(at, c.at[i])
-		}
-	}
-	c.pairs, c.at = *c.pairs.Only(drawn), at
-	var means, centres []float64
-	within, freedom := 0., 0.
-	for _, g := range groups[:layouts] {
-		if len(g) == 0 {
-			continue
-		}
-		mean := stat.Mean(g, nil)
-		means, centres = append(means, mean), append(centres, stats.Median(g))
-		for _, x := range g {
-			within += (x - mean) * (x - mean)
-		}
-		freedom += float64(len(g) - 1)
-	}
-	p.own, p.layouts = math.Exp(stats.Median(groups[layouts])), len(centres)
-	p.deviation, p.centre, p.ofCentres = math.NaN(), math.NaN(), math.NaN()
-	if p.layouts > 1 {
-		p.centre, p.ofCentres = stat.MeanStdDev(centres, nil)
-	}
-	if p.layouts > 1 && freedom > 0 {
-		perGroup := float64(len(drawn)) / float64(p.layouts)
-		p.deviation = math.Sqrt(math.Max(0, stat.Variance(means, nil)-within/freedom/perGroup))
-	}
-}
-
-// looksAtLayouts allows for looking at the layouts' centres as often as at the pairs. The centres hardly change from look to
-// look: without it, four of 100 sequences at most fail in simulation in place of one (TestLayoutsAtEachLook).
-const looksAtLayouts = 4
-
-// beyond returns the chance of centres as high as these, at any look, if the ratio, in the mean of all layouts, is no more than the limit
-// (Student's t test); 0 without layouts, which can't contradict, and 1 if only one layout has pairs.
-func (p placement) beyond(typical typicalPlacement, limit float64) float64 {
-	switch {
-	case p.layouts == 0:
-		return 0
-	case math.IsNaN(p.ofCentres):
-		return 1
-	}
-	variance, freedom := typical.moderate(p)
-	above := p.centre - math.Log(limit)
-	if variance == 0 {
-		return map[bool]float64{true: 0, false: 1}[above > 0]
-	}
-	student := distuv.StudentsT{Sigma: 1, Nu: freedom}
-	return math.Min(1, looksAtLayouts*student.Survival(above/math.Sqrt(variance/float64(p.layouts))))
-}
-
-// below returns the chance of centres as low as these if the ratio is no less than the limit.
-func (p placement) below(typical typicalPlacement, limit float64) float64 {
-	p.centre = -p.centre
-	return p.beyond(typical, 1/limit)
-}
-
-// bounds returns bounds of the ratio by the layouts' centres, each of which is wrong with this chance. Without layouts they
-// bound nothing: lo is infinite, and hi 0. They are NaN if only one layout has pairs.
-func (p placement) bounds(chance float64) (lo, hi float64) {
-	switch p.layouts {
-	case 0:
-		return math.Inf(1), 0
-	case 1:
-		return math.NaN(), math.NaN()
-	}
-	student := distuv.StudentsT{Sigma: 1, Nu: float64(p.layouts - 1)}
-	far := student.Quantile(1-chance) * p.ofCentres / math.Sqrt(float64(p.layouts))
-	return math.Exp(p.centre - far), math.Exp(p.centre + far)
-}
-
-// reach returns the difference that the layouts show in 95 of 100 measurements, with this chance of an error, in standard
-// deviations of their mean; 0 without layouts.
-func (p placement) reach(typical typicalPlacement, chance float64) float64 {
-	if p.layouts < 2 {
-		return 0
-	}
-	_, freedom := typicalPlacement{freedom: typical.freedom / 4}.moderate(p) // what the others tell differs much from one measurement to the next
-	bound := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - chance/looksAtLayouts)
-	return bound + distuv.UnitNormal.Quantile(0.95)*math.Sqrt(1+bound*bound/2/freedom) // the bound scatters, too, with the estimated deviation
-}
-
-// typicalPlacement is the variance of the layouts' centres that is typical of the benchmarks of a suite. It counts for as much
-// as an estimate with that many degrees of freedom: the more, the less the benchmarks differ. The zero value is that of a suite
-// that tells nothing.
-type typicalPlacement struct{ variance, freedom float64 }
-
-// leastDeviation is more than what rounding makes.
-const leastDeviation = 1e-9
-
-// uncertain is the chance that the benchmarks of a suite differ more than is assumed.
-const uncertain = 0.1
-
-// typicalPlacementOf returns what the benchmarks of a suite tell about one another's variances (Smyth, Linear Models and
-// Empirical Bayes Methods, 2004, section 6.2). It assumes the largest difference between them that is plausible, so that a suite
-// of a few benchmarks tells nearly nothing.
-func typicalPlacementOf(all []Comparison) typicalPlacement {
-	var logs []float64 // of the variances, without the bias of few layouts
-	byChance := 0.     // their variance if the benchmarks don't differ
-	for _, c := range all {
-		if c.Metric == "" && c.placed.ofCentres > leastDeviation {
-			half := float64(c.placed.layouts-1) / 2
-			logs = append(logs, 2*math.Log(c.placed.ofCentres)-mathext.Digamma(half)+math.Log(half))
-			byChance += trigamma(half)
-		}
-	}
-	if len(logs) < 2 {
-		return typicalPlacement{}
-	}
-	mean, variance := stat.MeanVariance(logs, nil)
-	others := float64(len(logs) - 1)
-	most := variance * others / distuv.ChiSquared{K: others}.Quantile(uncertain)
-	return typicalPlacement{math.Exp(mean), 2 * inverseTrigamma(most-byChance/float64(len(logs)))}
-}
-
-// moderate returns a benchmark's variance and its degrees of freedom, together with what is typical. That counts for no more than
-// its own: among many benchmarks that are alike, a few that are not hardly show in the difference between all.
-func (t typicalPlacement) moderate(p placement) (variance, freedom float64) {
-	own := float64(p.layouts - 1)
-	t.freedom = math.Min(t.freedom, own)
-	return (own*p.ofCentres*p.ofCentres + t.freedom*t.variance) / (own + t.freedom), own + t.freedom
-}
-
-// trigamma returns the second derivative of the logarithm of the gamma function.
-func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
-
-// mostFreedom is the largest value that inverseTrigamma returns: so many degrees of freedom are as good as infinitely many.
-const mostFreedom = 1e4
-
-// inverseTrigamma returns the value whose trigamma is y, by bisection of its logarithm, and mostFreedom at most.
-func inverseTrigamma(y float64) float64 {
-	if y <= trigamma(mostFreedom) {
-		return mostFreedom
-	}
-	lo, hi := -math.Log(1+y), math.Log(mostFreedom) // trigamma(x) > 1/x
-	for range 60 {
-		if middle := (lo + hi) / 2; trigamma(math.Exp(middle)) > y {
-			lo = middle
-		} else {
-			hi = middle
-		}
-	}
-	return math.Exp(lo)
 }

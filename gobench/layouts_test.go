@@ -37,9 +37,10 @@ func (p *placed) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obse
 	return o, err
 }
 
-// placedSuite returns how many of the suites fail, with the given number of layouts of each revision.
-func placedSuites(suites, benchmarks, layouts int, slower float64) (failed, found int) {
-	fails, finds := make([]bool, suites), make([]bool, suites)
+// placedSuites returns how many of the suites fail, with the given number of layouts of each revision, and with more if they
+// don't tell enough and grows is set.
+func placedSuites(suites, benchmarks, layouts int, grows bool, slower float64) (failed, found, grown int) {
+	fails, finds, grew := make([]bool, suites), make([]bool, suites), make([]bool, suites)
 	parallel(suites, func(i int) {
 		rng := rand.New(rand.NewPCG(uint64(i), uint64(layouts)))
 		s := &placed{&suite{rng: rng, pairs: map[string]int{}, deviation: map[string]float64{}, slower: map[string]float64{"Benchmark1": slower}}, map[string]float64{}, 0.01}
@@ -49,21 +50,27 @@ func placedSuites(suites, benchmarks, layouts int, slower float64) (failed, foun
 			s.deviation[name] = 0.004
 			group := []Benchmark{{Name: name, Revision: "then"}, {Name: name}}
 			for g := range group {
-				for l := range layouts {
-					group[g].Layouts = append(group[g].Layouts, fmt.Sprintf("%d.%d", g, l))
-				}
-				group[g].Binary = fmt.Sprintf("%d", g)
+				group[g].Binary, group[g].Orders = fmt.Sprintf("%d", g), &Orders{First: layouts, Link: func(_ context.Context, layout int) (string, error) {
+					return fmt.Sprintf("%d.%d", g, layout), nil
+				}}
+			}
+			if err := Arrange(background, group); err != nil {
+				panic(err)
+			}
+			if !grows {
+				group[0].Orders, group[1].Orders = nil, nil
 			}
 			groups = append(groups, group)
 		}
 		plan, setting := QuickPlan, Setting{CPUs: 2}
-		plan.Seed, plan.MaxTime, plan.Gate = uint64(i), 2*time.Second, &Gate{Limit: 0.005}
+		plan.Seed, plan.MaxTime, plan.Gate = uint64(i), 6*time.Second, &Gate{Limit: 0.005}
 		measured, err := Measure(background, s, groups, plan, setting, nil)
 		if err != nil {
 			panic(err)
 		}
 		var all []Comparison
 		for _, group := range measured {
+			grew[i] = grew[i] || group[0].Benchmark.grown()
 			all = append(all, Compare(Conclude(group[0], plan, setting), Conclude(group[1], plan, setting), 2*plan.Precision, plan.Seed))
 		}
 		for k, j := range Judge(all, plan) {
@@ -72,7 +79,7 @@ func placedSuites(suites, benchmarks, layouts int, slower float64) (failed, foun
 			fails[i] = fails[i] || !isSlower && j.Side == stats.Beyond
 		}
 	})
-	return trues(fails), trues(finds)
+	return trues(fails), trues(finds), trues(grew)
 }
 
 // An edit that moves code makes a benchmark 1 % slower or faster for good. With one layout nearly
@@ -83,9 +90,9 @@ func TestLayoutIsNoise(t *testing.T) {
 	}
 	suites := 60 * cases(t)
 	const benchmarks = 5
-	alone, _ := placedSuites(suites, benchmarks, 0, 1)
-	failed, _ := placedSuites(suites, benchmarks, 8, 1)
-	_, found := placedSuites(suites, benchmarks, 8, 1.08)
+	alone, _, _ := placedSuites(suites, benchmarks, 0, false, 1)
+	failed, _, _ := placedSuites(suites, benchmarks, 8, false, 1)
+	_, found, _ := placedSuites(suites, benchmarks, 8, false, 1.08)
 	t.Logf("of %d suites of equal code %d fail with one layout, %d with eight; 8 %% more is found in %d", suites, alone, failed, found)
 	if alone < suites/2 {
 		t.Errorf("%d of %d suites fail with one layout: nothing is to be mended", alone, suites)
@@ -96,6 +103,23 @@ func TestLayoutIsNoise(t *testing.T) {
 	if found < atLeast(suites) {
 		t.Errorf("8 %% more is found in %d of %d suites, want %d", found, suites, atLeast(suites))
 	}
+}
+
+// What eight layouts can't tell from placement is told by more of them, without a false alarm.
+func TestMoreLayouts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	suites := 60 * cases(t)
+	const benchmarks = 3
+	_, few, _ := placedSuites(suites, benchmarks, 8, false, 1.025)
+	_, found, grown := placedSuites(suites, benchmarks, 8, true, 1.025)
+	t.Logf("2.5 %% more is found in %d of %d suites with eight layouts, and in %d if there may be more, which %d have", few, suites, found, grown)
+	if found < atLeast(suites) || few > suites/2 {
+		t.Errorf("2.5 %% more is found in %d of %d suites with eight layouts, and in %d if there may be more", few, suites, found)
+	}
+	failed, _, grown := placedSuites(suites, benchmarks, 8, true, 1)
+	mayFail(t, failed, suites, "%d suites have more layouts", grown)
 }
 
 // The scatter of layouts is that beyond the scatter of pairs.
@@ -150,7 +174,13 @@ func TestUsualLayout(t *testing.T) {
 // compared returns the comparison of undisturbed times whose ratios have these logarithms and numbers.
 func compared(logs []float64, at []int, layouts int) Comparison {
 	c := Comparison{A: &Result{}, B: &Result{}, pairs: ratios(logs), at: at}
-	c.place(layouts)
+	b := Benchmark{Layouts: make([]string, layouts)}
+	var made []Repetition
+	for range 1 + slices.Max(append(at, 0)) {
+		layout, _, _ := b.next(made)
+		made = append(made, Repetition{Layout: layout})
+	}
+	c.place(b, made)
 	return c
 }
 
@@ -206,7 +236,7 @@ func TestLayoutsAreLinked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown.Tests[0].orders.link = func(context.Context, int) (string, error) {
+	unknown.Tests[0].Orders.Link = func(context.Context, int) (string, error) {
 		return "", errors.New("flag provided but not defined: -randlayout")
 	}
 	pair := append(unknown.Tests, built.Tests...)
@@ -350,7 +380,7 @@ func TestFewSensitiveBenchmarks(t *testing.T) {
 					for k := range centres {
 						centres[k] = deviation * rng.NormFloat64()
 					}
-					all[i].placed.layouts = layouts
+					all[i].placed.layouts, all[i].placed.looks = layouts, looksAtLayouts
 					all[i].placed.centre, all[i].placed.ofCentres = stat.MeanStdDev(centres, nil)
 				}
 				typical, least := typicalPlacementOf(all), 1.
@@ -387,6 +417,55 @@ func TestLayoutsAtEachLook(t *testing.T) {
 			mayFail(t, trues(fails), runs, "%d layouts that differ by %g", layouts, between)
 		}
 	}
+}
+
+// They don't either if more are linked when the pairs alone are beyond the limit.
+func TestMoreLayoutsAtEachLook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	runs, plan := 200*cases(t), quickGate(time.Second, 0)
+	for _, between := range []float64{0.005, 0.02, 0.05} {
+		fails, grew := make([]bool, runs), make([]bool, runs)
+		parallel(runs, func(i int) {
+			rng := rand.New(rand.NewPCG(77, uint64(i)))
+			b := Benchmark{Layouts: make([]string, 8), first: 8, Orders: &Orders{First: 8}}
+			effects := make([]float64, 1+b.Orders.most())
+			for k := range effects {
+				effects[k] = between * rng.NormFloat64()
+			}
+			var logs []float64
+			var made []Repetition
+			for pairs := 0; pairs < 200; {
+				layout, _, _ := b.next(made)
+				made, logs = append(made, Repetition{Layout: layout}), append(logs, effects[layout]+0.01*rng.NormFloat64())
+				if layout > 0 {
+					pairs++
+				}
+				if layout == 0 || !plan.gate().LooksFor(1).Due(pairs) {
+					continue
+				}
+				c := Comparison{A: &Result{}, B: &Result{}, pairs: ratios(logs), at: numbered(len(logs))}
+				c.place(b, made)
+				fails[i] = fails[i] || c.side(plan, 1) == stats.Beyond
+				if !b.grown() && c.heldByLayouts(plan, 1) {
+					grew[i], b.Layouts = true, make([]string, b.Orders.most())
+				}
+			}
+		})
+		if between >= 0.02 && trues(grew) < runs/8 {
+			t.Errorf("layouts that differ by %g: only %d of %d have more", between, trues(grew), runs)
+		}
+		mayFail(t, trues(fails), runs, "layouts that differ by %g, %d have more", between, trues(grew))
+	}
+}
+
+// numbered returns 0 to n-1.
+func numbered(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
 }
 
 // What --plan and --null promise is kept with layouts, too: a slowdown that is said to be visible is seen.

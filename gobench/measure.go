@@ -24,6 +24,8 @@ type Series struct {
 	Duets []Repetition
 	// NoDuets is the failure of a benchmark of the group that ended its duets; nil if none did.
 	NoDuets *FailedError
+	// NoMoreLayouts is why no more layouts were linked although they were wanted; nil if nothing failed.
+	NoMoreLayouts error
 	// Failure is why there are no more repetitions; nil if there are enough.
 	Failure *FailedError
 
@@ -49,6 +51,7 @@ func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, set
 			if usual { // only one has been arranged
 				b.Layouts = nil
 			}
+			b.first = len(b.Layouts)
 			all[i] = append(all[i], &Series{Benchmark: b})
 		}
 	}
@@ -90,6 +93,7 @@ type standing struct {
 	// that it is beyond one.
 	decided, quiet, beyond bool
 	lookedAt               int // the pairs at the last look
+	wantsLayouts           bool
 	// pairs and spent are what the group had before this measurement.
 	pairs int
 	spent time.Duration
@@ -110,8 +114,8 @@ func standingOf(group []*Series) standing {
 
 // turn is one measurement: of a benchmark by itself, or of both of a group in a duet.
 type turn struct {
-	series []*Series
-	group  *standing
+	series, group []*Series
+	known         *standing
 }
 
 func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
@@ -132,8 +136,14 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 	return repeat.InTurn(m.rng, func() [][]turn { return m.unfinished(all) }, func(_ int, t turn) error {
 		m.tell(m.shareDone(all), t.series[0].Benchmark.Name)
 		m.setting.Checks.Look(ctx, nil)
+		if t.known.wantsLayouts {
+			t.known.wantsLayouts = false
+			if err := m.grow(ctx, t.group, m.shareDone(all)); err != nil {
+				return err
+			}
+		}
 		if len(t.series) > 1 {
-			return m.runDuet(ctx, t.series, t.group)
+			return m.runDuet(ctx, t.series, t.known)
 		}
 		return m.repeat(ctx, t.series[0])
 	})
@@ -321,7 +331,9 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
 	known.decided, known.quiet, known.beyond, known.lookedAt = true, true, false, n
-	for _, c := range CompareAll(then, now, m.plan) {
+	all := CompareAll(then, now, m.plan)
+	known.wantsLayouts = m.wantsLayouts(group, all, pairs, limits.Time-spent)
+	for _, c := range all {
 		switch c.side(m.plan, pairs) {
 		case stats.Beyond:
 			known.beyond = true
@@ -346,7 +358,8 @@ func (m *measurement) enough(s *Series, limits repeat.Limits) bool {
 // repeat makes one more repetition, its runs in random order. After the least repetitions it also makes the late
 // runs, which have more iterations (see runLate).
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
-	rep := Repetition{Traced: !s.slowedByTracing || len(s.Repetitions)%2 == 0}
+	layout, used, place := s.Benchmark.next(s.Repetitions)
+	rep := Repetition{Layout: layout, Traced: !s.slowedByTracing || (used+place)%2 == 0} // each layout is traced and untraced
 	few, least := s.few, s.few >= manyMoreThanLeast*fewestFew
 	if len(s.Repetitions) >= shapeRepetitions {
 		few, least = max(fewestFew, s.many/farRatio), false
@@ -374,7 +387,8 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 // run runs the benchmark once. If the benchmark fails, that ends its series, not the measurement.
 func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
 	m.settle()
-	o, err := m.runner.Run(ctx, s.Benchmark.placed(len(s.Repetitions), m.places), n, traced)
+	layout, _, _ := s.Benchmark.next(s.Repetitions)
+	o, err := m.runner.Run(ctx, s.Benchmark.placed(layout, m.places), n, traced)
 	s.spent, s.ownSpent = s.spent+time.Duration(processNs(o)), s.ownSpent+time.Duration(processNs(o))
 	var failed *FailedError
 	if errors.As(err, &failed) {

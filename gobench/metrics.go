@@ -66,7 +66,7 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 		tolerance = c.counts.strays / (stats.Median(first) + added)
 	}
 	if c.counts == nil {
-		c.place(len(a.Layouts))
+		c.place(a.Benchmark, a.Repetitions)
 	}
 	c.decide(tolerance, seed)
 	return c

@@ -76,6 +76,8 @@ type Repetition struct {
 	Least Observation
 	// Traced says that the runs were traced, so that the wait of all threads is known.
 	Traced bool
+	// Layout is the number of the random order in which the functions lay, from 1; 0 is the usual order.
+	Layout int
 }
 
 func (o Observation) apart() Apart {

@@ -17,8 +17,8 @@ type Visibility struct {
 	PairNs float64 `json:"pair_ns"`
 	// Scatter is an upper bound of the standard deviation of the logarithms of the pairs' ratios.
 	Scatter stats.Float `json:"scatter"`
-	// Visible is the smallest slowdown, as a share, that this number of pairs shows to be beyond the limit in
-	// 95 of 100 measurements.
+	// Visible is the smallest slowdown, as a share, that this number of pairs, or a pair in each layout, shows to be
+	// beyond the limit in 95 of 100 measurements.
 	Visible stats.Float `json:"visible"`
 	// Needed is the number of pairs that show the planned slowdown, and NeededNs the time that they take.
 	Needed   int     `json:"needed_pairs"`
@@ -77,19 +77,18 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 		v.PairNs = c.pairNs()
 		if scatter := c.pairs.Scatter(); !math.IsNaN(scatter) {
 			v.Scatter = stats.FloatOf(scatter)
-			inLayouts := c.placed.reach(typical, gate.Chance(pairs))
-			deviation := c.placed.deviation
-			if math.IsNaN(deviation) {
-				deviation = c.placed.ofCentres // more than that
+			smallest, wanted := math.Inf(1), math.Log((1+slowdown)/(1+gate.Limit))
+			for _, p := range c.placed.stages(c.A.Benchmark) {
+				inLayouts := p.reach(typical, gate.Chance(pairs))
+				byLayouts := inLayouts * p.deviationAtMost() / math.Sqrt(float64(max(1, p.layouts))) // however many pairs there are
+				byPairs := scatter * math.Max(reach.Visible(max(v.Pairs, p.layouts)), inLayouts/math.Sqrt(float64(max(v.Pairs, p.layouts))))
+				smallest = math.Min(smallest, math.Hypot(byPairs, byLayouts))
+				left := math.Sqrt(math.Max(0, wanted*wanted-byLayouts*byLayouts)) / scatter
+				if needed, ok := reach.Needed(left); ok {
+					v.Needed = int(math.Min(float64(v.Needed), max(float64(needed), float64(p.layouts), math.Pow(inLayouts/left, 2))))
+				}
 			}
-			byLayouts := inLayouts * deviation / math.Sqrt(float64(max(1, c.placed.layouts))) // however many pairs there are
-			byPairs := scatter * math.Max(reach.Visible(v.Pairs), inLayouts/math.Sqrt(float64(v.Pairs)))
-			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(math.Hypot(byPairs, byLayouts)) - 1)
-			wanted := math.Log((1 + slowdown) / (1 + gate.Limit))
-			left := math.Sqrt(math.Max(0, wanted*wanted-byLayouts*byLayouts)) / scatter
-			if needed, ok := reach.Needed(left); ok {
-				v.Needed = int(math.Min(mostPlanned, math.Max(float64(needed), math.Pow(inLayouts/left, 2))))
-			}
+			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(smallest) - 1)
 		}
 		v.NeededNs = float64(v.Needed) * v.PairNs
 		if n := float64(len(c.A.Layouts)); n > 0 { // pairs in the usual layout come on top

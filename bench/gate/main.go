@@ -142,10 +142,13 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 		name := fmt.Sprintf("Benchmark%d", i)
 		group := []gobench.Benchmark{{Name: name, Revision: "then"}, {Name: name}}
 		for k := range group {
-			group[k].Binary = fmt.Sprintf("%s %s", name, group[k].Revision)
-			for layout := 1; e.layouts > 1 && layout <= e.layouts; layout++ {
-				group[k].Layouts = append(group[k].Layouts, fmt.Sprintf("%s %d", group[k].Binary, layout))
-			}
+			binary := fmt.Sprintf("%s %s", name, group[k].Revision)
+			group[k].Binary, group[k].Orders = binary, &gobench.Orders{First: e.layouts, Link: func(_ context.Context, layout int) (string, error) {
+				return fmt.Sprintf("%s %d", binary, layout), nil
+			}}
+		}
+		if err := gobench.Arrange(context.Background(), group); err != nil {
+			return o, err
 		}
 		groups = append(groups, group)
 	}

@@ -136,7 +136,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.building.LDFlags, "ldflags", "", "`flags` for the linker, as of go build")
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
 	set.BoolVar(&t.building.Calls, "calls", false, "time single calls, too: percentiles of each benchmark's loop (p50 to p99.9, worst)")
-	set.IntVar(&t.building.Layouts, "layouts", usualLayouts, "with --against, --null or --plan: link each revision with its functions in `n` random orders, so that what placement in memory does is part of the noise; 1 for the usual order alone")
+	set.IntVar(&t.building.Layouts, "layouts", usualLayouts, "with --against, --null or --plan: link each revision with its functions in `n` random orders, and in four times as many if these do not tell enough, so that what placement in memory does is part of the noise; 1 for the usual order alone")
 	set.StringVar(&t.gate, "gate", "", "with --against: exit with 3 if one of these `metrics` is worse by more than its share, such as sec/op=5%,allocs/op=0,B/op=1%")
 	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance that --max-regression or --gate fails a suite in which nothing exceeds its limit, as a `share`")
 	set.BoolVar(&t.failFast, "fail-fast", false, "end as soon as the gate fails, so that other benchmarks are measured for less time")
@@ -178,8 +178,8 @@ func (t *benchFlags) check(c *call) (err error) {
 	if err := checkNice(t.nice); err != nil {
 		return err
 	}
-	if n := t.building.Layouts; n != 1 && (n < fewestLayouts || n > mostLayouts || n%2 > 0) {
-		return usagef("--layouts: %d orders can't be compared: give 1, or an even number from %d to %d, such as %d", n, fewestLayouts, mostLayouts, usualLayouts)
+	if n := t.building.Layouts; n != 1 && (n < fewestLayouts || n > gobench.MostLayouts) {
+		return usagef("--layouts: %d orders can't be compared: give 1, or %d to %d, such as %d", n, fewestLayouts, gobench.MostLayouts, usualLayouts)
 	}
 	t.building.Seed = c.seed
 	if err := t.checkProcs(); err != nil {
@@ -321,9 +321,9 @@ func gateWith(text string, timeLimit float64) (*stats.Gate, error) {
 }
 
 // The numbers of random orders in which each package of a revision is linked. Fewer than fewestLayouts tell too little of their
-// scatter. They are even, and odd with the usual order, as of some benchmarks only every other repetition counts. With usualLayouts, a suite of one benchmark shows nearly as little as its pairs allow: with four it takes three times as
+// scatter. With usualLayouts, a suite of one benchmark shows nearly as little as its pairs allow: with four it takes three times as
 // many pairs.
-const fewestLayouts, usualLayouts, mostLayouts = 4, 8, 64
+const fewestLayouts, usualLayouts = 4, 8
 
 // pairsForPlan is the number of pairs from which --plan learns how far the pairs of a benchmark scatter.
 const pairsForPlan = 16

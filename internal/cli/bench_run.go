@@ -66,6 +66,9 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	e.header.Machine.CoreHz = orNil(here.setting.CoreHz.Value)
 	var comparisons []gobench.Comparison
 	for _, group := range all {
+		if why := group[0].NoMoreLayouts; why != nil {
+			e.caveat("%s.%s was compared in few orders of functions, although more would have told more: %v", group[0].Benchmark.Package, group[0].Benchmark.Name, why)
+		}
 		if results := e.add(&d, group, here.setting); len(results) == 2 {
 			comparisons = append(comparisons, gobench.CompareAll(results[0], results[1], e.flags.plan)...)
 			for _, unit := range gobench.Unpaired(results[0], results[1], e.flags.plan) {
