@@ -84,6 +84,9 @@ func (r *Result) reports(unit string) bool {
 // decide sets the outcome from the pairs.
 func (c *Comparison) decide(tolerance float64, seed uint64) {
 	c.Comparison = c.pairs.Compare(tolerance, seed)
+	if c.placed.grown { // the first layouts have more pairs
+		c.Ratio.Value = math.Exp(c.placed.centre)
+	}
 	lo, hi := c.placed.bounds((1 - stats.Confidence) / 2)
 	c.Ratio.Lo, c.Ratio.Hi = math.Min(c.Ratio.Lo, lo), math.Max(c.Ratio.Hi, hi)
 	c.Outcome = stats.OutcomeOf(c.Ratio, c.P, tolerance)

@@ -188,7 +188,7 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standin
 	counts := []int{few, many}
 	m.rng.Shuffle(len(counts), func(i, j int) { counts[i], counts[j] = counts[j], counts[i] })
 	shown := map[int][2]Observation{}
-	layout, used, _ := group[0].Benchmark.next(group[0].Duets)
+	layout, used := group[0].Benchmark.next(group[0].Duets)
 	for _, n := range counts {
 		o, err := m.together(ctx, group, Duet{N: n, Procs: now.procs, Turn: used}, layout) // each layout on each CPU
 		var failed *FailedError

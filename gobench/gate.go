@@ -165,11 +165,10 @@ func (c Comparison) side(plan Plan, pairs int) stats.Side {
 	return stats.Open
 }
 
-// heldByLayouts reports whether the pairs alone are beyond the limit, and the layouts say that this may be by chance.
-func (c *Comparison) heldByLayouts(plan Plan, pairs int) bool {
+// beyondInPairs reports whether the pairs alone, whatever the layouts say, are beyond the limit.
+func (c *Comparison) beyondInPairs(plan Plan, pairs int) bool {
 	gate := plan.gate()
-	limit, looks := 1+gate.LimitOf(c.Metric), gate.LooksFor(pairs)
-	return c.counts == nil && !math.IsNaN(limit) && c.pairs.Beyond(looks, limit) <= gate.Chance(pairs) && c.placed.beyond(typicalPlacement{}, limit) > gate.Chance(pairs)
+	return c.counts == nil && !c.unusable() && c.pairs.Beyond(gate.LooksFor(pairs), 1+gate.LimitOf(c.Metric)) <= gate.Chance(pairs)
 }
 
 // seemsWithin is the confidence with which a comparison seems to be within its limit.

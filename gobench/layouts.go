@@ -97,28 +97,35 @@ func Arrange(ctx context.Context, group []Benchmark) error {
 func (b Benchmark) grows() bool { return b.first > 0 && b.Orders.most() > b.first }
 func (b Benchmark) grown() bool { return len(b.Layouts) > b.first }
 
-// wantsLayouts reports whether a group wants more layouts: its pairs show that a comparison is beyond its limit, and its layouts
-// do not. There has to be time for a pair in each of them.
-func (m *measurement) wantsLayouts(group []*Series, all []Comparison, pairs int, left time.Duration) bool {
+// added returns how many layouts the benchmark gets when it grows.
+func (b Benchmark) added() int { return b.Orders.most() - b.first }
+
+// affordsLayouts reports whether a group with this number of pairs can have more layouts, and there is time for a pair in each of
+// them.
+func (m *measurement) affordsLayouts(group []*Series, pairs int, left time.Duration) bool {
 	for _, s := range group {
 		if !s.Benchmark.grows() || s.Benchmark.grown() || s.NoMoreLayouts != nil {
 			return false
 		}
 	}
-	added := group[0].Benchmark.Orders.most() - group[0].Benchmark.first
+	added := group[0].Benchmark.added()
+	if group[0].slowedByTracing {
+		added *= 2 // every other repetition counts
+	}
 	pairTime := spentOn(group) / time.Duration(len(group[1].Repetitions)+len(group[1].Duets))
-	return left > time.Duration(added)*pairTime && slices.ContainsFunc(all, func(c Comparison) bool { return c.heldByLayouts(m.plan, pairs) })
+	return left > time.Duration(added)*pairTime && (m.plan.MostRepetitions == 0 || pairs+added <= m.plan.MostRepetitions)
 }
 
 // grow links more layouts for the benchmarks of a group that wants them.
-func (m *measurement) grow(ctx context.Context, group []*Series, done float64) error {
+func grow(ctx context.Context, group []*Series) error {
 	for _, s := range group {
-		m.tell(done, "linking the tests of "+s.Benchmark.Package+" in more orders")
-		if _, err := s.Benchmark.Orders.upTo(ctx, s.Benchmark.Orders.most()); err != nil {
-			for _, s := range group {
-				s.NoMoreLayouts = fmt.Errorf("linking the tests of %s with functions in more orders: %w", s.Benchmark.Package, err)
-			}
+		_, err := s.Benchmark.Orders.upTo(ctx, s.Benchmark.Orders.most())
+		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if err != nil {
+			group[0].NoMoreLayouts, group[1].NoMoreLayouts = err, err
+			return nil
 		}
 	}
 	for _, s := range group {
@@ -130,18 +137,19 @@ func (m *measurement) grow(ctx context.Context, group []*Series, done float64) e
 // mostPadding is the largest size in bytes by which an environment is lengthened: a page.
 const mostPadding = 4096
 
-// next returns the layout of the next repetition: the one that was used least. It also returns how often that was, and its place
-// among the layouts.
-func (b Benchmark) next(made []Repetition) (layout, used, place int) {
+// next returns the layout of the next repetition: the one that was used least, where the usual one comes last. It also returns how
+// often it was used.
+func (b Benchmark) next(made []Repetition) (layout, used int) {
 	times := make([]int, 1+len(b.Layouts))
 	for _, rep := range made {
-		times[rep.Layout]++
+		times[b.turn(rep.Layout)]++
 	}
-	times = append(times[1:], times[0]) // the usual one is the last
 	used = slices.Min(times)
-	place = slices.Index(times, used)
-	return (place + 1) % len(times), used, place
+	return (slices.Index(times, used) + 1) % len(times), used
 }
+
+// turn returns the place of a layout in the order in which they are used.
+func (b Benchmark) turn(layout int) int { return (layout + len(b.Layouts)) % (1 + len(b.Layouts)) }
 
 // placed returns the benchmark with the binary of a layout, and an environment of a random size.
 func (b Benchmark) placed(layout int, rng *rand.Rand) Benchmark {

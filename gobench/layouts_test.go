@@ -39,7 +39,7 @@ func (p *placed) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obse
 
 // placedSuites returns how many of the suites fail, with the given number of layouts of each revision, and with more if they
 // don't tell enough and grows is set.
-func placedSuites(suites, benchmarks, layouts int, grows bool, slower float64) (failed, found, grown int) {
+func placedSuites(suites, benchmarks, layouts int, grows bool, maxTime time.Duration, slower float64) (failed, found, grown int) {
 	fails, finds, grew := make([]bool, suites), make([]bool, suites), make([]bool, suites)
 	parallel(suites, func(i int) {
 		rng := rand.New(rand.NewPCG(uint64(i), uint64(layouts)))
@@ -63,7 +63,7 @@ func placedSuites(suites, benchmarks, layouts int, grows bool, slower float64) (
 			groups = append(groups, group)
 		}
 		plan, setting := QuickPlan, Setting{CPUs: 2}
-		plan.Seed, plan.MaxTime, plan.Gate = uint64(i), 6*time.Second, &Gate{Limit: 0.005}
+		plan.Seed, plan.MaxTime, plan.Gate = uint64(i), maxTime, &Gate{Limit: 0.005}
 		measured, err := Measure(background, s, groups, plan, setting, nil)
 		if err != nil {
 			panic(err)
@@ -90,9 +90,9 @@ func TestLayoutIsNoise(t *testing.T) {
 	}
 	suites := 60 * cases(t)
 	const benchmarks = 5
-	alone, _, _ := placedSuites(suites, benchmarks, 0, false, 1)
-	failed, _, _ := placedSuites(suites, benchmarks, 8, false, 1)
-	_, found, _ := placedSuites(suites, benchmarks, 8, false, 1.08)
+	alone, _, _ := placedSuites(suites, benchmarks, 0, false, 2*time.Second, 1)
+	failed, _, _ := placedSuites(suites, benchmarks, 8, false, 2*time.Second, 1)
+	_, found, _ := placedSuites(suites, benchmarks, 8, false, 2*time.Second, 1.08)
 	t.Logf("of %d suites of equal code %d fail with one layout, %d with eight; 8 %% more is found in %d", suites, alone, failed, found)
 	if alone < suites/2 {
 		t.Errorf("%d of %d suites fail with one layout: nothing is to be mended", alone, suites)
@@ -112,13 +112,13 @@ func TestMoreLayouts(t *testing.T) {
 	}
 	suites := 60 * cases(t)
 	const benchmarks = 3
-	_, few, _ := placedSuites(suites, benchmarks, 8, false, 1.025)
-	_, found, grown := placedSuites(suites, benchmarks, 8, true, 1.025)
+	_, few, _ := placedSuites(suites, benchmarks, 8, false, 6*time.Second, 1.025)
+	_, found, grown := placedSuites(suites, benchmarks, 8, true, 6*time.Second, 1.025)
 	t.Logf("2.5 %% more is found in %d of %d suites with eight layouts, and in %d if there may be more, which %d have", few, suites, found, grown)
 	if found < atLeast(suites) || few > suites/2 {
 		t.Errorf("2.5 %% more is found in %d of %d suites with eight layouts, and in %d if there may be more", few, suites, found)
 	}
-	failed, _, grown := placedSuites(suites, benchmarks, 8, true, 1)
+	failed, _, grown := placedSuites(suites, benchmarks, 8, true, 6*time.Second, 1)
 	mayFail(t, failed, suites, "%d suites have more layouts", grown)
 }
 
@@ -177,7 +177,7 @@ func compared(logs []float64, at []int, layouts int) Comparison {
 	b := Benchmark{Layouts: make([]string, layouts)}
 	var made []Repetition
 	for range 1 + slices.Max(append(at, 0)) {
-		layout, _, _ := b.next(made)
+		layout, _ := b.next(made)
 		made = append(made, Repetition{Layout: layout})
 	}
 	c.place(b, made)
@@ -363,7 +363,11 @@ func TestFewLayouts(t *testing.T) {
 // A few benchmarks that are sensitive to their place raise no false alarm among many that are not.
 func TestFewSensitiveBenchmarks(t *testing.T) {
 	suites := 300 * cases(t)
-	for _, layouts := range []int{4, 8} {
+	for _, layouts := range []int{4, 8, 32} {
+		looks := float64(looksAtLayouts)
+		if layouts == 32 { // the first eight don't tell enough
+			looks /= grownShare
+		}
 		for _, shape := range []struct {
 			benchmarks, sensitive int
 			factor                float64
@@ -380,7 +384,7 @@ func TestFewSensitiveBenchmarks(t *testing.T) {
 					for k := range centres {
 						centres[k] = deviation * rng.NormFloat64()
 					}
-					all[i].placed.layouts, all[i].placed.looks = layouts, looksAtLayouts
+					all[i].placed.layouts, all[i].placed.looks = layouts, looks
 					all[i].placed.centre, all[i].placed.ofCentres = stat.MeanStdDev(centres, nil)
 				}
 				typical, least := typicalPlacementOf(all), 1.
@@ -419,45 +423,96 @@ func TestLayoutsAtEachLook(t *testing.T) {
 	}
 }
 
+// growing is a comparison of equal code, or of code that takes longer by the logarithm slower, whose ratios scatter between layouts
+// and between pairs. It is looked at as pairs come in, and has more layouts when the pairs alone are beyond the limit.
+type growing struct {
+	between, within, slower float64
+	pairs                   int
+}
+
+// run returns the comparison at the end, and whether it was beyond the limit at any look.
+func (g growing) run(rng *rand.Rand, plan Plan) (c Comparison, beyond bool) {
+	b := Benchmark{Layouts: make([]string, 8), first: 8, Orders: &Orders{First: 8}}
+	effects := make([]float64, 1+b.Orders.most())
+	for k := range effects {
+		effects[k] = g.slower + g.between*rng.NormFloat64()
+	}
+	var logs []float64
+	var made []Repetition
+	for pairs := 0; pairs < g.pairs; {
+		layout, _ := b.next(made)
+		made, logs = append(made, Repetition{Layout: layout}), append(logs, effects[layout]+g.within*rng.NormFloat64())
+		if layout == 0 {
+			continue
+		}
+		if pairs++; !plan.gate().LooksFor(1).Due(pairs) && pairs < g.pairs {
+			continue
+		}
+		c = Comparison{A: &Result{Benchmark: b}, B: &Result{}, pairs: ratios(logs), at: numbered(len(logs))}
+		c.place(b, made)
+		beyond = beyond || c.side(plan, 1) == stats.Beyond
+		if !b.grown() && c.beyondInPairs(plan, 1) && pairs+b.added() <= g.pairs {
+			b.Layouts = make([]string, b.Orders.most())
+		}
+	}
+	return c, beyond
+}
+
 // They don't either if more are linked when the pairs alone are beyond the limit.
 func TestMoreLayoutsAtEachLook(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	runs, plan := 200*cases(t), quickGate(time.Second, 0)
-	for _, between := range []float64{0.005, 0.02, 0.05} {
+	runs, plan := 100*cases(t), quickGate(time.Second, 0)
+	for _, between := range []float64{0, 0.005, 0.02, 0.05} {
 		fails, grew := make([]bool, runs), make([]bool, runs)
 		parallel(runs, func(i int) {
-			rng := rand.New(rand.NewPCG(77, uint64(i)))
-			b := Benchmark{Layouts: make([]string, 8), first: 8, Orders: &Orders{First: 8}}
-			effects := make([]float64, 1+b.Orders.most())
-			for k := range effects {
-				effects[k] = between * rng.NormFloat64()
-			}
-			var logs []float64
-			var made []Repetition
-			for pairs := 0; pairs < 200; {
-				layout, _, _ := b.next(made)
-				made, logs = append(made, Repetition{Layout: layout}), append(logs, effects[layout]+0.01*rng.NormFloat64())
-				if layout > 0 {
-					pairs++
-				}
-				if layout == 0 || !plan.gate().LooksFor(1).Due(pairs) {
-					continue
-				}
-				c := Comparison{A: &Result{}, B: &Result{}, pairs: ratios(logs), at: numbered(len(logs))}
-				c.place(b, made)
-				fails[i] = fails[i] || c.side(plan, 1) == stats.Beyond
-				if !b.grown() && c.heldByLayouts(plan, 1) {
-					grew[i], b.Layouts = true, make([]string, b.Orders.most())
-				}
-			}
+			var c Comparison
+			c, fails[i] = growing{between: between, within: 0.01, pairs: 200}.run(rand.New(rand.NewPCG(77, uint64(i))), plan)
+			grew[i] = c.A.grown()
 		})
 		if between >= 0.02 && trues(grew) < runs/8 {
 			t.Errorf("layouts that differ by %g: only %d of %d have more", between, trues(grew), runs)
 		}
 		mayFail(t, trues(fails), runs, "layouts that differ by %g, %d have more", between, trues(grew))
 	}
+}
+
+// What --plan calls visible is seen if the first layouts don't tell it, and the added ones do.
+func TestMoreLayoutsSeeWhatIsVisible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	runs, plan := 100*cases(t), quickGate(time.Second, 0)
+	for _, pairs := range []int{50, 100} {
+		found, grew, few := make([]bool, runs), make([]bool, runs), make([]float64, runs)
+		parallel(runs, func(i int) {
+			rng := rand.New(rand.NewPCG(uint64(pairs), uint64(i)))
+			g := growing{between: 0.01, within: 0.004, pairs: pairs}
+			pilot, _ := growing{between: 0.01, within: 0.004, pairs: 32}.run(rng, plan)
+			n := pilot
+			n.pairs = ratios(repeated(pilot.pairs.Logs(), pairs))
+			planned := visible([]Comparison{n}, plan, 0.05)[0].Visible.Value()
+			n.A = &Result{Benchmark: Benchmark{Layouts: pilot.A.Layouts, first: 8}}
+			few[i] = visible([]Comparison{n}, plan, 0.05)[0].Visible.Value() / planned
+			g.slower = math.Log1p(planned)
+			var c Comparison
+			c, found[i] = g.run(rng, plan)
+			grew[i] = c.A.grown()
+		})
+		t.Logf("%d pairs: %d of %d found, %d have more layouts; without them %.2g times as much would be visible", pairs, trues(found), runs, trues(grew), stats.Median(few))
+		if n := trues(found); n < atLeast(runs) {
+			t.Errorf("%d pairs: %d of %d found, want %d", pairs, n, runs, atLeast(runs))
+		}
+	}
+}
+
+// repeated returns n values, the given ones again and again.
+func repeated(values []float64, n int) (all []float64) {
+	for i := range n {
+		all = append(all, values[i%len(values)])
+	}
+	return all
 }
 
 // numbered returns 0 to n-1.

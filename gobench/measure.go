@@ -51,7 +51,9 @@ func Measure(ctx context.Context, r Runner, groups [][]Benchmark, plan Plan, set
 			if usual { // only one has been arranged
 				b.Layouts = nil
 			}
-			b.first = len(b.Layouts)
+			if b.first = len(b.Layouts); plan.Gate == nil { // then nothing asks for more
+				b.Orders = nil
+			}
 			all[i] = append(all[i], &Series{Benchmark: b})
 		}
 	}
@@ -134,14 +136,15 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 		alike(group)
 	}
 	return repeat.InTurn(m.rng, func() [][]turn { return m.unfinished(all) }, func(_ int, t turn) error {
-		m.tell(m.shareDone(all), t.series[0].Benchmark.Name)
-		m.setting.Checks.Look(ctx, nil)
 		if t.known.wantsLayouts {
 			t.known.wantsLayouts = false
-			if err := m.grow(ctx, t.group, m.shareDone(all)); err != nil {
+			m.tell(m.shareDone(all), "linking the tests of "+t.group[0].Benchmark.Package+" in more orders")
+			if err := grow(ctx, t.group); err != nil {
 				return err
 			}
 		}
+		m.tell(m.shareDone(all), t.series[0].Benchmark.Name)
+		m.setting.Checks.Look(ctx, nil)
 		if len(t.series) > 1 {
 			return m.runDuet(ctx, t.series, t.known)
 		}
@@ -197,7 +200,8 @@ func alike(group []*Series) {
 // standIn makes the first run the only repetition.
 func (s *Series) standIn() {
 	s.tooSlow, s.few, s.many = true, 0, s.first.N
-	s.Repetitions = []Repetition{{Many: s.first, Traced: true}}
+	layout, _ := s.Benchmark.next(nil)
+	s.Repetitions = []Repetition{{Many: s.first, Traced: true, Layout: layout}}
 }
 
 // choose sets the iterations of both runs of a repetition.
@@ -331,16 +335,17 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
 	known.decided, known.quiet, known.beyond, known.lookedAt = true, true, false, n
-	all := CompareAll(then, now, m.plan)
-	known.wantsLayouts = m.wantsLayouts(group, all, pairs, limits.Time-spent)
-	for _, c := range all {
+	beyondInPairs := false
+	for _, c := range CompareAll(then, now, m.plan) {
 		switch c.side(m.plan, pairs) {
 		case stats.Beyond:
 			known.beyond = true
 		case stats.Open:
 			known.decided, known.quiet = false, known.quiet && c.quiet(m.plan)
+			beyondInPairs = beyondInPairs || c.beyondInPairs(m.plan, pairs)
 		}
 	}
+	known.wantsLayouts = beyondInPairs && m.affordsLayouts(group, n, min(limits.Time, own+left)-spent)
 	return known.decided
 }
 
@@ -358,8 +363,8 @@ func (m *measurement) enough(s *Series, limits repeat.Limits) bool {
 // repeat makes one more repetition, its runs in random order. After the least repetitions it also makes the late
 // runs, which have more iterations (see runLate).
 func (m *measurement) repeat(ctx context.Context, s *Series) error {
-	layout, used, place := s.Benchmark.next(s.Repetitions)
-	rep := Repetition{Layout: layout, Traced: !s.slowedByTracing || (used+place)%2 == 0} // each layout is traced and untraced
+	layout, used := s.Benchmark.next(s.Repetitions)
+	rep := Repetition{Layout: layout, Traced: !s.slowedByTracing || (used+s.Benchmark.turn(layout))%2 == 0} // each layout is traced and untraced
 	few, least := s.few, s.few >= manyMoreThanLeast*fewestFew
 	if len(s.Repetitions) >= shapeRepetitions {
 		few, least = max(fewestFew, s.many/farRatio), false
@@ -387,7 +392,7 @@ func (m *measurement) repeat(ctx context.Context, s *Series) error {
 // run runs the benchmark once. If the benchmark fails, that ends its series, not the measurement.
 func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (Observation, error) {
 	m.settle()
-	layout, _, _ := s.Benchmark.next(s.Repetitions)
+	layout, _ := s.Benchmark.next(s.Repetitions)
 	o, err := m.runner.Run(ctx, s.Benchmark.placed(layout, m.places), n, traced)
 	s.spent, s.ownSpent = s.spent+time.Duration(processNs(o)), s.ownSpent+time.Duration(processNs(o))
 	var failed *FailedError

@@ -115,7 +115,8 @@ func TestNoNegativeTime(t *testing.T) {
 // --quick took 53 s for one repetition of 4 s an iteration, without a word: what can't be
 // repeated within the time is run once, and told so with the time that it needs.
 func TestTooSlowIsRunOnce(t *testing.T) {
-	for _, revisions := range [][]Benchmark{{{Name: "BenchmarkX"}}, {{Name: "BenchmarkX", Revision: "old"}, {Name: "BenchmarkX"}}} {
+	layouts := make([]string, 8)
+	for _, revisions := range [][]Benchmark{{{Name: "BenchmarkX"}}, {{Name: "BenchmarkX", Revision: "old"}, {Name: "BenchmarkX"}}, {{Name: "BenchmarkX", Revision: "old", Layouts: layouts}, {Name: "BenchmarkX", Layouts: layouts}}} {
 		w := &warming{rng: rand.New(rand.NewPCG(1, 1)), iterationNs: 4e9}
 		all, err := Measure(background, w, [][]Benchmark{revisions}, QuickPlan, quietSetting(), nil)
 		if err != nil {
@@ -137,7 +138,7 @@ func TestTooSlowIsRunOnce(t *testing.T) {
 		}
 		if len(results) == 2 {
 			c := Compare(results[0], results[1], 0.02, 1)
-			if c.Outcome != stats.Undecided || !math.IsNaN(c.Ratio.Lo) || !math.IsNaN(c.Ratio.Hi) || c.Why == "" {
+			if c.Outcome != stats.Undecided || c.pairs.Len() != 1 || !math.IsNaN(c.Ratio.Lo) || !math.IsNaN(c.Ratio.Hi) || c.Why == "" {
 				t.Errorf("one run each: %+v, %s: %q", c.Ratio, c.Outcome, c.Why)
 			}
 		}

@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
@@ -14,8 +15,9 @@ import (
 type placement struct {
 	// layouts is the number of layouts drawn at random that have pairs; 0 if there is only the usual one.
 	layouts int
-	// looks is how many tests share the chance of an error; more layouts count as more tests.
+	// looks is the factor by which a P value grows, since the test is made at several looks, and perhaps with more layouts.
 	looks float64
+	grown bool // more layouts were linked, and count
 	// deviation is the standard deviation of the logarithms of the ratios between layouts; 0 without layouts, and NaN if no
 	// layout has two pairs.
 	deviation float64
@@ -34,17 +36,23 @@ func (c *Comparison) place(b Benchmark, made []Repetition) {
 	if p.own = math.NaN(); len(b.Layouts) == 0 {
 		return
 	}
-	layouts, looks := b.counting(made)
-	groups := make([][]float64, layouts+1)
-	var drawn, at []int
+	groups := make([][]float64, 1+len(b.Layouts))
 	for i, x := range c.pairs.Logs() {
 		layout := made[c.at[i]].Layout
-		if layout > layouts {
-			continue
-		}
 		groups[layout] = append(groups[layout], x)
-		if layout > 0 {
-			drawn, at = append(drawn, i), append(at, c.at[i])
+	}
+	p.looks, p.grown = looksAtLayouts, b.grows() && b.grown() && allHavePairs(groups[1:])
+	switch {
+	case p.grown:
+		p.looks /= grownShare
+	case b.grows():
+		p.looks /= 1 - grownShare
+		groups = groups[:1+b.first]
+	}
+	var drawn, at []int
+	for i, number := range c.at {
+		if layout := made[number].Layout; layout > 0 && layout < len(groups) {
+			drawn, at = append(drawn, i), append(at, number)
 		}
 	}
 	c.pairs, c.at = *c.pairs.Only(drawn), at
@@ -61,7 +69,7 @@ func (c *Comparison) place(b Benchmark, made []Repetition) {
 		}
 		freedom += float64(len(g) - 1)
 	}
-	p.own, p.layouts, p.looks = math.Exp(stats.Median(groups[0])), len(centres), looks
+	p.own, p.layouts = math.Exp(stats.Median(groups[0])), len(centres)
 	p.deviation, p.centre, p.ofCentres = math.NaN(), math.NaN(), math.NaN()
 	if p.layouts > 1 {
 		p.centre, p.ofCentres = stat.MeanStdDev(centres, nil)
@@ -72,22 +80,15 @@ func (c *Comparison) place(b Benchmark, made []Repetition) {
 	}
 }
 
-// looksAtLayouts allows for looking at the layouts' centres as often as at the pairs. The centres hardly change from look to
-// look: without it, four of 100 sequences at most fail in simulation in place of one (TestLayoutsAtEachLook). If more layouts are
-// linked, their centres do change: they have a share of the chance of an error for themselves, grownShare.
+// looksAtLayouts allows for looking at the layouts' centres as often as at the pairs. When each layout has a pair, the centres hardly
+// change from look to look: without it, four of 100 sequences at most fail in simulation in place of one
+// (TestLayoutsAtEachLook). If more layouts are linked, their centres do change. They count when each has a pair, and have a share
+// of the chance of an error for themselves, grownShare.
 const looksAtLayouts, grownShare = 4, 0.25
 
-// counting returns how many layouts count, and how many looks share the chance of an error. Added layouts count when each has
-// been run.
-func (b Benchmark) counting(made []Repetition) (layouts int, looks float64) {
-	_, used, place := b.next(made)
-	switch {
-	case !b.grows():
-		return len(b.Layouts), looksAtLayouts
-	case b.grown() && (used > 0 || place >= len(b.Layouts)):
-		return len(b.Layouts), looksAtLayouts / grownShare
-	}
-	return b.first, looksAtLayouts / (1 - grownShare)
+// allHavePairs reports whether no group is empty.
+func allHavePairs(groups [][]float64) bool {
+	return !slices.ContainsFunc(groups, func(g []float64) bool { return len(g) == 0 })
 }
 
 // beyond returns the chance of centres as high as these, at any look, if the ratio, in the mean of all layouts, is no more than the limit
@@ -134,7 +135,7 @@ func (p placement) stages(b Benchmark) []placement {
 		return []placement{p}
 	}
 	more := p
-	more.layouts, more.looks = b.Orders.most(), looksAtLayouts/grownShare
+	more.layouts, more.looks, more.grown = b.Orders.most(), looksAtLayouts/grownShare, true
 	return []placement{p, more}
 }
 

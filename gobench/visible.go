@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"chronoscope/stats"
 )
 
@@ -17,8 +19,8 @@ type Visibility struct {
 	PairNs float64 `json:"pair_ns"`
 	// Scatter is an upper bound of the standard deviation of the logarithms of the pairs' ratios.
 	Scatter stats.Float `json:"scatter"`
-	// Visible is the smallest slowdown, as a share, that this number of pairs, or a pair in each layout, shows to be
-	// beyond the limit in 95 of 100 measurements.
+	// Visible is the smallest slowdown, as a share, that this number of pairs shows to be beyond the limit in
+	// 95 of 100 measurements.
 	Visible stats.Float `json:"visible"`
 	// Needed is the number of pairs that show the planned slowdown, and NeededNs the time that they take.
 	Needed   int     `json:"needed_pairs"`
@@ -79,19 +81,22 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 			v.Scatter = stats.FloatOf(scatter)
 			smallest, wanted := math.Inf(1), math.Log((1+slowdown)/(1+gate.Limit))
 			for _, p := range c.placed.stages(c.A.Benchmark) {
-				inLayouts := p.reach(typical, gate.Chance(pairs))
+				inLayouts, later, byFirst := p.reach(typical, gate.Chance(pairs)), 0, 0.
+				if p.grown { // when the pairs in the first layouts are beyond the limit, which these may shift
+					later, byFirst = c.A.added(), distuv.UnitNormal.Quantile(0.95)*p.deviationAtMost()/math.Sqrt(float64(c.A.first))
+				}
 				byLayouts := inLayouts * p.deviationAtMost() / math.Sqrt(float64(max(1, p.layouts))) // however many pairs there are
-				byPairs := scatter * math.Max(reach.Visible(max(v.Pairs, p.layouts)), inLayouts/math.Sqrt(float64(max(v.Pairs, p.layouts))))
-				smallest = math.Min(smallest, math.Hypot(byPairs, byLayouts))
-				left := math.Sqrt(math.Max(0, wanted*wanted-byLayouts*byLayouts)) / scatter
+				byPairs := scatter * reach.Visible(v.Pairs-later)
+				smallest = math.Min(smallest, math.Max(byPairs+byFirst, math.Hypot(math.Max(byPairs, scatter*inLayouts/math.Sqrt(float64(v.Pairs))), byLayouts)))
+				left := math.Min(math.Sqrt(math.Max(0, wanted*wanted-byLayouts*byLayouts)), wanted-byFirst) / scatter
 				if needed, ok := reach.Needed(left); ok {
-					v.Needed = int(math.Min(float64(v.Needed), max(float64(needed), float64(p.layouts), math.Pow(inLayouts/left, 2))))
+					v.Needed = int(math.Min(float64(v.Needed), math.Max(float64(needed+later), math.Pow(inLayouts/left, 2))))
 				}
 			}
 			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(smallest) - 1)
 		}
 		v.NeededNs = float64(v.Needed) * v.PairNs
-		if n := float64(len(c.A.Layouts)); n > 0 { // pairs in the usual layout come on top
+		if n := float64(c.A.first); n > 0 { // pairs in the usual layout come on top
 			v.NeededNs *= (n + 1) / n
 		}
 		if c.duets { // the benchmarks also run by themselves

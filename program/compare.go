@@ -16,8 +16,10 @@ type Comparison struct {
 	Metric string
 	stats.Comparison
 
-	pairs stats.Pairs
-	duets bool // the pairs are duets
+	// asMeasured is the ratio with what shared cores and cold caches added to the times; nil if Ratio is the same.
+	asMeasured *stats.Estimate
+	pairs      stats.Pairs
+	duets      bool // the pairs are duets
 	// isUnknown says that the ratio holds what sharing a core cost the two, which may not be the same.
 	isUnknown bool
 }
@@ -41,6 +43,9 @@ func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
 func (c *Comparison) decide(tolerance float64, seed uint64) {
 	c.Comparison = c.pairs.Compare(tolerance, seed)
 	if c.pairs.Len() > 0 && c.isBounded() {
+		if measured := c.Ratio; c.isTimed() {
+			c.asMeasured = &measured
+		}
 		c.Ratio.Lo = math.Min(c.Ratio.Lo, c.B.Estimate.Lo/c.A.Estimate.Hi)
 		c.Ratio.Hi = math.Max(c.Ratio.Hi, c.B.Estimate.Hi/c.A.Estimate.Lo)
 		c.Outcome = stats.OutcomeOf(c.Ratio, c.P, tolerance)
@@ -59,6 +64,12 @@ func (c *Comparison) isBounded() bool {
 	}
 	differ := c.A.Command.Path != c.B.Command.Path || !slices.Equal(c.A.Command.Args, c.B.Command.Args)
 	return c.A.Method == Bounds || c.B.Method == Bounds || c.A.favoured || c.B.favoured || differ && (c.A.unpaired || c.B.unpaired)
+}
+
+// isTimed reports whether the pairs tell a ratio on the machine as it was: neither time is only known to lie between bounds, and
+// there are enough pairs.
+func (c *Comparison) isTimed() bool {
+	return c.A.Method != Bounds && c.B.Method != Bounds && c.pairs.Len() >= fewestChosen
 }
 
 // widened widens bounds of the ratio to all ratios that are possible if one of the times is only bounded.

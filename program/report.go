@@ -138,6 +138,7 @@ func (c *Comparison) pair(joint stats.Joint) stats.Pair {
 	if p.Duets = c.duets; c.Metric == "" && c.A.noDuets != nil {
 		p.NoDuets = c.A.noDuets.Error()
 	}
+	p.AsMeasured = c.asMeasured
 	if p.Metric = c.Metric; c.Metric != "" && c.pairs.Len() < fewestChosen {
 		p.Why = tooFew(c.pairs.Len())
 	}

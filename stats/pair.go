@@ -8,9 +8,12 @@ type Pair struct {
 	// is inverted, so that above 1 is always worse.
 	Metric string `json:"metric,omitempty"`
 	// Ratio is the time, or the metric, of B divided by that of A.
-	Ratio   Estimate `json:"ratio"`
-	PValue  Float    `json:"p_value"`
-	Outcome Outcome  `json:"outcome"` // of B
+	Ratio Estimate `json:"ratio"`
+	// AsMeasured is the ratio on the machine as it was; nil if Ratio is the same. Ratio is that on an idle machine: it allows for
+	// what shared cores and cold caches may have cost one of the two more than the other.
+	AsMeasured *Estimate `json:"as_measured,omitempty"`
+	PValue     Float     `json:"p_value"`
+	Outcome    Outcome   `json:"outcome"` // of B
 	// FalseDiscoveries is the expected share of false outcomes among all pairs whose P value is at most
 	// this one's; missing if the pairs were not judged together.
 	FalseDiscoveries Float `json:"false_discoveries,omitzero"`

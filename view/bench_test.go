@@ -44,3 +44,12 @@ func TestDuetsAreTold(t *testing.T) {
 		t.Errorf("without duets: %+v", notes)
 	}
 }
+
+// A ratio that allows for shared cores or cold caches stands beside that on the machine as it was.
+func TestRatioAsMeasured(t *testing.T) {
+	wide, narrow := stats.Estimate{Value: 3, Lo: 2, Hi: 4, N: 9}, stats.Estimate{Value: 3, Lo: 2.9, Hi: 3.1, N: 9}
+	notes := pairs([]stats.Pair{{A: "X", B: "Y", Ratio: wide, AsMeasured: &narrow}, {A: "X", B: "Z", Ratio: wide}}, nil).Notes
+	if len(notes) != 1 || !strings.Contains(notes[0].Text, "as it was, Y takes 3.000 times as long as X (95 % interval 2.900 to 3.100)") {
+		t.Errorf("%+v", notes)
+	}
+}

@@ -336,8 +336,20 @@ func pairs(all []stats.Pair, sentences []Line) Section {
 	}
 	return Section{
 		Title: "How they compare", Lead: "Below 1 is faster, above 1 slower; an interval that holds 1 leaves it open.",
-		Lines: sentences, Charts: []Chart{chart}, Table: t, Notes: duetNotes(all),
+		Lines: sentences, Charts: []Chart{chart}, Table: t, Notes: append(measuredNotes(all), duetNotes(all)...),
 	}
+}
+
+// measuredNotes says what the ratios were on the machine as it was, where that is known better than the ratio on an idle one.
+func measuredNotes(all []stats.Pair) (lines []Line) {
+	for _, p := range all {
+		if p.AsMeasured == nil {
+			continue
+		}
+		value, bounds := ratio(*p.AsMeasured)
+		lines = append(lines, Line{Text: fmt.Sprintf("on the machine as it was, %s takes %s times as long as %s (95 %% interval %s); the interval above is that on an idle machine, and allows for what shared cores and cold caches may have cost one of them more than the other", p.B, value, p.A, bounds)})
+	}
+	return lines
 }
 
 // duetNotes says how many ratios of times are from duets, and why others are not.

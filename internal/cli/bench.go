@@ -136,7 +136,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.building.LDFlags, "ldflags", "", "`flags` for the linker, as of go build")
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
 	set.BoolVar(&t.building.Calls, "calls", false, "time single calls, too: percentiles of each benchmark's loop (p50 to p99.9, worst)")
-	set.IntVar(&t.building.Layouts, "layouts", usualLayouts, "with --against, --null or --plan: link each revision with its functions in `n` random orders, and in four times as many if these do not tell enough, so that what placement in memory does is part of the noise; 1 for the usual order alone")
+	set.IntVar(&t.building.Layouts, "layouts", usualLayouts, "with --against, --null or --plan: link each revision with its functions in `n` random orders, and in up to four times as many if there is a limit and these do not tell enough, so that what placement in memory does is part of the noise; 1 for the usual order alone")
 	set.StringVar(&t.gate, "gate", "", "with --against: exit with 3 if one of these `metrics` is worse by more than its share, such as sec/op=5%,allocs/op=0,B/op=1%")
 	set.StringVar(&t.falseAlarms, "false-alarms", "1%", "the chance that --max-regression or --gate fails a suite in which nothing exceeds its limit, as a `share`")
 	set.BoolVar(&t.failFast, "fail-fast", false, "end as soon as the gate fails, so that other benchmarks are measured for less time")

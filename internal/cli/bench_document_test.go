@@ -11,7 +11,7 @@ import (
 // The documented form of a module's benchmarks.
 
 var pairForm = object{
-	"a": text, "b": text, "ratio": estimateForm.check, "p_value": orNull(share),
+	"a": text, "b": text, "ratio": estimateForm.check, "as_measured?": estimateForm.check, "p_value": orNull(share),
 	"outcome": oneOf("faster", "slower", "same", "undecided"),
 }
 

@@ -65,9 +65,11 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	here.lookAgain()
 	e.header.Machine.CoreHz = orNil(here.setting.CoreHz.Value)
 	var comparisons []gobench.Comparison
+	said := map[string]bool{}
 	for _, group := range all {
-		if why := group[0].NoMoreLayouts; why != nil {
-			e.caveat("%s.%s was compared in few orders of functions, although more would have told more: %v", group[0].Benchmark.Package, group[0].Benchmark.Name, why)
+		if b := group[0].Benchmark; group[0].NoMoreLayouts != nil && !said[b.Package] {
+			said[b.Package] = true
+			e.caveat("%s was compared in %d orders of functions only: linking more failed: %v", b.Package, len(b.Layouts), group[0].NoMoreLayouts)
 		}
 		if results := e.add(&d, group, here.setting); len(results) == 2 {
 			comparisons = append(comparisons, gobench.CompareAll(results[0], results[1], e.flags.plan)...)
