@@ -60,7 +60,7 @@ func (d disturbance) mostNs(ns float64, rep Repetition) float64 {
 }
 
 // preempted returns how many times other programs preempted an iteration of a repetition; 0 if nobody else had the
-// CPUs. Among all preemptions, theirs are taken to be as frequent as waits for them are among all waits.
+// CPUs. It assumes that they cause the same share of the preemptions as of the waits.
 func (d disturbance) preempted(rep Repetition) float64 {
 	if d.switchNs == 0 {
 		return 0

@@ -430,8 +430,8 @@ const (
 	muchSignals = 300
 )
 
-// choose finds how many iterations the two runs have, by runs with ever more iterations. The first run may fill
-// caches and pools. So the time of an iteration follows only from what a longer run takes beyond the first one.
+// choose sets the iterations of a repetition's two runs, after runs with more and more iterations. The first of these
+// may fill caches and pools, so an iteration's time follows from what later ones take beyond it.
 func (m *measurement) choose(ctx context.Context, s *Series) error {
 	n, goal, onceNs := fewestFew, float64(m.plan.RunTime), 0.
 	for {

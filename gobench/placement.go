@@ -57,7 +57,7 @@ func (c *Comparison) place(b Benchmark, made []Repetition) {
 	}
 	c.pairs, c.at = *c.pairs.Only(drawn), at
 	var means, centres []float64
-	within, freedom := 0., 0.
+	within, freedom, inverse := 0., 0., 0.
 	for _, g := range groups[1:] {
 		if len(g) == 0 {
 			continue
@@ -67,7 +67,7 @@ func (c *Comparison) place(b Benchmark, made []Repetition) {
 		for _, x := range g {
 			within += (x - mean) * (x - mean)
 		}
-		freedom += float64(len(g) - 1)
+		freedom, inverse = freedom+float64(len(g)-1), inverse+1/float64(len(g))
 	}
 	p.own, p.layouts = math.Exp(stats.Median(groups[0])), len(centres)
 	p.deviation, p.centre, p.ofCentres = math.NaN(), math.NaN(), math.NaN()
@@ -75,8 +75,7 @@ func (c *Comparison) place(b Benchmark, made []Repetition) {
 		p.centre, p.ofCentres = stat.MeanStdDev(centres, nil)
 	}
 	if p.layouts > 1 && freedom > 0 {
-		perGroup := float64(len(drawn)) / float64(p.layouts)
-		p.deviation = math.Sqrt(math.Max(0, stat.Variance(means, nil)-within/freedom/perGroup))
+		p.deviation = math.Sqrt(math.Max(0, stat.Variance(means, nil)-within/freedom*inverse/float64(p.layouts)))
 	}
 }
 
@@ -127,16 +126,6 @@ func (p placement) bounds(chance float64) (lo, hi float64) {
 	student := distuv.StudentsT{Sigma: 1, Nu: float64(p.layouts - 1)}
 	far := student.Quantile(1-chance) * p.ofCentres / math.Sqrt(float64(p.layouts))
 	return math.Exp(p.centre - far), math.Exp(p.centre + far)
-}
-
-// stages returns the placement, and what it would be with more layouts, if these can be linked.
-func (p placement) stages(b Benchmark) []placement {
-	if p.layouts == 0 || !b.grows() || b.grown() {
-		return []placement{p}
-	}
-	more := p
-	more.layouts, more.looks, more.grown = b.Orders.most(), looksAtLayouts/grownShare, true
-	return []placement{p, more}
 }
 
 // deviationAtMost returns the deviation between layouts, or more if that is not known.

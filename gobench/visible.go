@@ -80,18 +80,10 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 		if scatter := c.pairs.Scatter(); !math.IsNaN(scatter) {
 			v.Scatter = stats.FloatOf(scatter)
 			smallest, wanted := math.Inf(1), math.Log((1+slowdown)/(1+gate.Limit))
-			for _, p := range c.placed.stages(c.A.Benchmark) {
-				inLayouts, later, byFirst := p.reach(typical, gate.Chance(pairs)), 0, 0.
-				if p.grown { // when the pairs in the first layouts are beyond the limit, which these may shift
-					later, byFirst = c.A.added(), distuv.UnitNormal.Quantile(0.95)*p.deviationAtMost()/math.Sqrt(float64(c.A.first))
-				}
-				byLayouts := inLayouts * p.deviationAtMost() / math.Sqrt(float64(max(1, p.layouts))) // however many pairs there are
-				byPairs := scatter * reach.Visible(v.Pairs-later)
-				smallest = math.Min(smallest, math.Max(byPairs+byFirst, math.Hypot(math.Max(byPairs, scatter*inLayouts/math.Sqrt(float64(v.Pairs))), byLayouts)))
-				left := math.Min(math.Sqrt(math.Max(0, wanted*wanted-byLayouts*byLayouts)), wanted-byFirst) / scatter
-				if needed, ok := reach.Needed(left); ok {
-					v.Needed = int(math.Min(float64(v.Needed), math.Max(float64(needed+later), math.Pow(inLayouts/left, 2))))
-				}
+			for _, s := range c.placed.stages(c.A.Benchmark) {
+				inLayouts := s.reach(typical, gate.Chance(pairs))
+				smallest = math.Min(smallest, s.visible(v.Pairs, scatter, reach, inLayouts))
+				v.Needed = int(math.Min(float64(v.Needed), s.needed(wanted, scatter, reach, inLayouts)))
 			}
 			v.Visible = stats.FloatOf((1+gate.Limit)*math.Exp(smallest) - 1)
 		}
@@ -105,6 +97,47 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 		seen = append(seen, v)
 	}
 	return seen
+}
+
+// stage is a placement as it is, or as it would be with more layouts.
+type stage struct {
+	placement
+	// later is the number of pairs that are added when those in the first layouts are beyond the limit, and byFirst is how far
+	// these layouts may shift them.
+	later   int
+	byFirst float64
+}
+
+// stages returns the placement, and what it would be with more layouts, if these can be linked.
+func (p placement) stages(b Benchmark) []stage {
+	if p.layouts == 0 || !b.grows() || b.grown() {
+		return []stage{{p, 0, 0}}
+	}
+	more := p
+	more.layouts, more.looks = b.Orders.most(), looksAtLayouts/grownShare
+	return []stage{{p, 0, 0}, {more, b.added(), distuv.UnitNormal.Quantile(0.95) * p.deviationAtMost() / math.Sqrt(float64(b.first))}}
+}
+
+// visible returns the smallest difference that n pairs and the layouts show, and needed the number of pairs that show a
+// difference. Differences and the scatter of pairs are logarithms.
+func (s stage) visible(n int, scatter float64, reach stats.Reach, inLayouts float64) float64 {
+	byPairs := scatter * reach.Visible(n-s.later)
+	return math.Max(byPairs+s.byFirst, math.Hypot(math.Max(byPairs, scatter*inLayouts/math.Sqrt(float64(n))), s.byLayouts(inLayouts)))
+}
+
+func (s stage) needed(wanted, scatter float64, reach stats.Reach, inLayouts float64) float64 {
+	byLayouts := s.byLayouts(inLayouts)
+	left := math.Min(math.Sqrt(math.Max(0, wanted*wanted-byLayouts*byLayouts)), wanted-s.byFirst) / scatter
+	n, ok := reach.Needed(left)
+	if !ok {
+		return math.Inf(1)
+	}
+	return math.Max(float64(n+s.later), math.Pow(inLayouts/left, 2))
+}
+
+// byLayouts returns the difference that the layouts show, however many pairs there are.
+func (s stage) byLayouts(inLayouts float64) float64 {
+	return inLayouts * s.deviationAtMost() / math.Sqrt(float64(max(1, s.layouts)))
 }
 
 // pairNs returns the mean time of a pair, by the clock.
