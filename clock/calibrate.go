@@ -64,8 +64,8 @@ func sandwichesOver(ctx context.Context, counter, reference *Clock, d time.Durat
 	start := time.Now()
 	for i := range bursts {
 		due := start.Add(d * time.Duration(i) / (bursts - 1))
-		if err := sleepUntil(ctx, due); err != nil {
-			return nil, err
+		if Wait(ctx, time.Until(due)); ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		for range burstSize {
 			taken = append(taken, TakeSandwich(counter, reference))
@@ -74,13 +74,12 @@ func sandwichesOver(ctx context.Context, counter, reference *Clock, d time.Durat
 	return taken, nil
 }
 
-func sleepUntil(ctx context.Context, due time.Time) error {
-	timer := time.NewTimer(time.Until(due))
-	defer timer.Stop()
+// Wait waits for d, or until ctx ends, and returns how long it waited.
+func Wait(ctx context.Context, d time.Duration) time.Duration {
+	start := time.Now()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
+	case <-time.After(d):
 	}
+	return time.Since(start)
 }

@@ -18,6 +18,7 @@ import (
 	client "github.com/prometheus/client_golang/prometheus"
 
 	"chronoscope/activity"
+	"chronoscope/clock"
 	"chronoscope/internal/prometheustest"
 	"chronoscope/stats"
 )
@@ -176,7 +177,7 @@ func TestPrometheusFindsTheNoisyNode(t *testing.T) {
 		go func() {
 			for ctx.Err() == nil {
 				m.AddTurn(n.turn())
-				pause(ctx, 200*time.Millisecond)
+				clock.Wait(ctx, 200*time.Millisecond)
 			}
 		}()
 		targets[l.Addr().String()] = name

@@ -35,7 +35,7 @@ type About struct {
 	Tier string
 	// Budget is the share of one CPU that may be used.
 	Budget float64
-	// MostNames is the largest number of disturbers that have a name in the metrics.
+	// MostNames is the largest number of [Disturber]s that the metrics show by name.
 	MostNames int
 }
 

@@ -210,7 +210,7 @@ func (p *Probe) Survey(ctx context.Context) (s Survey) {
 	}
 	s.Findings, _ = machine.Doctor{
 		Root: p.root, Machine: p.machine, CPUs: p.cpus, Window: doctorWindow,
-		Wait: func(d time.Duration) time.Duration { return pause(ctx, d) },
+		Wait: func(d time.Duration) time.Duration { return clock.Wait(ctx, d) },
 	}.Examine()
 	return s
 }
@@ -247,14 +247,4 @@ func (p *Probe) checks(ctx context.Context) ([]check.Finding, error) {
 	}
 	report, err := check.Local(ctx, check.Request{Clocks: clocks, Plan: check.QuickPlan, CPUs: p.cpus, Seed: p.rng.Uint64()})
 	return report.Findings, err
-}
-
-// pause waits for d, or until ctx ends, and returns how long it waited.
-func pause(ctx context.Context, d time.Duration) time.Duration {
-	start := time.Now()
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-	return time.Since(start)
 }

@@ -46,30 +46,16 @@ type answer struct {
 	Sample sentSample
 }
 
-// sentSample is a Sample as it is sent. It lacks CounterNs, which the parent computes from the
-// ticks, because CounterNs may be NaN and JSON has no NaN.
+// sentSample is a Sample with all fields in JSON.
 type sentSample struct {
-	RequestedNs, ReferenceNs, PairingNs, ErrorNs, IdleNs float64
-	CounterTicks                                         int64
-	StartCPU, EndCPU                                     int
-	Use                                                  machine.ThreadUse
-	Counted                                              bool
-}
-
-func sent(s Sample) sentSample {
-	return sentSample{
-		RequestedNs: s.RequestedNs, ReferenceNs: s.ReferenceNs, PairingNs: s.PairingNs, ErrorNs: s.ErrorNs,
-		IdleNs: s.IdleNs, CounterTicks: s.CounterTicks, StartCPU: s.StartCPU, EndCPU: s.EndCPU,
-		Use: s.Use, Counted: s.Counted,
-	}
-}
-
-func (s sentSample) sample() Sample {
-	return Sample{
-		RequestedNs: s.RequestedNs, ReferenceNs: s.ReferenceNs, PairingNs: s.PairingNs, ErrorNs: s.ErrorNs,
-		IdleNs: s.IdleNs, CounterTicks: s.CounterTicks, StartCPU: s.StartCPU, EndCPU: s.EndCPU,
-		Use: s.Use, Counted: s.Counted,
-	}
+	RequestedNs, ReferenceNs float64
+	CounterTicks             int64
+	CounterNs                stats.Float
+	PairingNs, ErrorNs       float64
+	StartCPU, EndCPU         int
+	IdleNs                   float64
+	Use                      machine.ThreadUse
+	Counted                  bool
 }
 
 // ServeChild is the child process of the workload stop: it takes the sandwiches that its parent
@@ -121,7 +107,7 @@ func (c *served) orders() error {
 		if err != nil {
 			return err
 		}
-		if err := c.send(answer{Sample: sent(sample)}); err != nil {
+		if err := c.send(answer{Sample: sentSample(sample)}); err != nil {
 			return err
 		}
 	}

@@ -249,7 +249,7 @@ func TestChildMessages(t *testing.T) {
 		RequestedNs: 1, ReferenceNs: 2, CounterTicks: 3, PairingNs: 5, ErrorNs: 6, StartCPU: 7, EndCPU: -1,
 		IdleNs: 8, Use: machine.ThreadUse{CPUNs: 9, WaitNs: 10}, Counted: true,
 	}
-	if got := sent(s).sample(); got != s {
+	if got := Sample(sentSample(s)); got != s {
 		t.Errorf("%+v, want %+v", got, s)
 	}
 	for _, in := range []string{"", "\n", "{\n", "[]\n", "{\"Counter\":{\"Name\":\"nothing\"}}\n", "\x00\n"} {

@@ -138,7 +138,7 @@ func (c *child) answer() (Sample, error) {
 	if a.Error != "" {
 		return Sample{}, errors.New(a.Error)
 	}
-	return a.Sample.sample(), nil
+	return Sample(a.Sample), nil
 }
 
 // failed ends the child and adds what it wrote to standard error to the error.

@@ -44,7 +44,7 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 		return nil, nil, err
 	}
 	undo = append(undo, unlock)
-	s := &Station{Clock: setting.Clock, Pause: pause}
+	s := &Station{Clock: setting.Clock, Pause: func(ctx context.Context, d time.Duration) { clock.Wait(ctx, d) }}
 	if s.Clock.Clock == nil {
 		if s.Clock, err = rated(ctx); err != nil {
 			release()
@@ -96,14 +96,6 @@ func (s *Station) watchNeighbours() func() Neighbours {
 	}
 }
 
-// pause waits for the given time, or until ctx ends.
-func pause(ctx context.Context, length time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(length):
-	}
-}
-
 // rated opens the best available clock, and measures the cost of its readings.
 func rated(ctx context.Context) (clock.Rated, error) {
 	c, err := env.Open(ctx, calibration, env.Clocks()...)
@@ -138,8 +130,8 @@ func (s *Station) askForTurns() (restore func()) {
 	return restore
 }
 
-// mostGarbage is the number of bytes of garbage above which the collector runs between two trials. With several
-// times as much it would run within a trial, which is then rejected.
+// mostGarbage is the number of bytes of garbage above which the collector runs between two trials. At eight times
+// as much it runs within a trial, which is then rejected.
 const mostGarbage = 128 << 20
 
 // holdCollector lets the garbage collector run between trials only, unless a trial allocates more than the

@@ -34,7 +34,7 @@ func Local(ctx context.Context, q Request) (*Report, error) {
 	b := bench{
 		root:       os.DirFS("/"),
 		nowNs:      func() float64 { return float64(time.Since(started).Nanoseconds()) },
-		wait:       wait,
+		wait:       func(ctx context.Context, d time.Duration) { clock.Wait(ctx, d) },
 		discipline: readDiscipline,
 		rng:        rand.New(rand.NewPCG(q.Seed, 1)),
 		progress:   q.Progress,
@@ -61,12 +61,3 @@ func Local(ctx context.Context, q Request) (*Report, error) {
 // answerTime is the longest time to wait for a thread: enough on a busy machine, but finite for
 // a thread that never gets to run.
 const answerTime = 200 * time.Millisecond
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}

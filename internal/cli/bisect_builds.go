@@ -214,22 +214,8 @@ func (b *builds) buildProgram(ctx context.Context, one *built) error {
 		if err != nil {
 			return err
 		}
-		command, err := flags.process(by.words)
-		if err != nil {
-			return fmt.Errorf("--build: %w", err)
-		}
-		said, err := newTail()
-		if err != nil {
-			return err
-		}
-		command.Stderr, command.Untraced = said.write, true
-		run, err := command.Run(ctx)
-		ending := said.close()
-		if err == nil {
-			err = run.Failure()
-		}
-		if err != nil {
-			return fmt.Errorf("--build %s: %w: %s", b.flags.build, err, strings.TrimSpace(ending))
+		if err := (&programExperiment{flags: &flags}).untimed(ctx, by); err != nil {
+			return fmt.Errorf("--build %s: %w", b.flags.build, err)
 		}
 	}
 	var err error

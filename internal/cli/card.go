@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chronoscope/activity"
+	"chronoscope/clock"
 	"chronoscope/clock/check"
 	"chronoscope/fidelity"
 	"chronoscope/record"
@@ -22,7 +23,7 @@ type cardFlags struct{ all bool }
 
 // measure makes the report card. Text shows only its answers, unless --all is given.
 func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
-	c.header.Machine.WatchRunning(os.DirFS("/"), watchFor(c.effort), func(d time.Duration) time.Duration { return wait(ctx, d) })
+	c.header.Machine.WatchRunning(os.DirFS("/"), watchFor(c.effort), func(d time.Duration) time.Duration { return clock.Wait(ctx, d) })
 	local, err := c.rank(ctx, c.effort, timermeter.Request{})
 	if local == nil {
 		return found{}, err

@@ -62,12 +62,7 @@ else can be told.`,
   chronoscope compare ` + paperPrefix + `MBP53 ` + paperPrefix + `MBP62  Table 1 of the paper
   chronoscope compare clocks.json ` + paperPrefix + `SAMSb  after clocks --set kuperberg2011
   chronoscope compare a.json b.json c.json --format csv -o machines.csv`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return usagef("%q compares two or more, and got %d: name files, records or %sNAME", cmd.CommandPath(), len(args), paperPrefix)
-			}
-			return nil
-		},
+		Args: takes(2, anyNumber, "%[1]q compares two or more, and got %[2]d: name files, records or "+paperPrefix+"NAME"),
 	},
 		flags: func(set *pflag.FlagSet, _ *flags) {
 			set.StringVar(&folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
@@ -249,9 +244,9 @@ func clocksAdvised(rows []record.ComparisonRow) (names []string) {
 	return names
 }
 
-// hasToBeTold reports whether the gate fails if this row is undecided: rows of the time of the first subject's
-// work, and of the clocks that it recommends. The other figures follow from these, have no interval, or belong
-// to clocks that there is no reason to use.
+// hasToBeTold reports whether the gate fails if this row is undecided. That is so for the time of the first
+// subject's work, and for the clocks that it recommends. The other figures follow from these, have no interval,
+// or belong to clocks that need not be used.
 func hasToBeTold(r record.ComparisonRow, advised []string) bool {
 	switch r.Quantity {
 	case "time", "wall time":

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"chronoscope/clock"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/tracepoint"
@@ -53,7 +54,7 @@ func examine(ctx context.Context, c *call) (found, error) {
 	var watched time.Duration
 	findings, caveats := machine.Doctor{
 		Root: os.DirFS("/"), Machine: c.header.Machine, CPUs: cpus, Window: watchFor(c.effort),
-		Wait: func(d time.Duration) time.Duration { watched = wait(ctx, d); return watched },
+		Wait: func(d time.Duration) time.Duration { watched = clock.Wait(ctx, d); return watched },
 	}.Examine()
 	c.header.Caveats = append(c.header.Caveats, caveats...)
 	findings = c.withSharedCores(ctx, cpus, c.withTracepoints(findings))
@@ -85,14 +86,4 @@ func (c *call) withTracepoints(findings []machine.Finding) []machine.Finding {
 // watchFor returns how long the kernel's counters are watched.
 func watchFor(e effort) time.Duration {
 	return of(e, 100*time.Millisecond, 200*time.Millisecond, time.Second)
-}
-
-// wait waits for d, or until ctx ends, and returns how long that took.
-func wait(ctx context.Context, d time.Duration) time.Duration {
-	start := time.Now()
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-	return time.Since(start)
 }

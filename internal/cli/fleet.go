@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -45,12 +44,7 @@ The exit status does not depend on what was found.`,
 		Example: `  chronoscope fleet records/*.json
   chronoscope fleet records/ --html fleet.html
   chronoscope fleet records/ --format csv | sort -t, -k6 -n`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%q ranks records: name files or folders", cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: takes(1, anyNumber, "%[1]q ranks records: name files or folders"),
 	}, measuresNothing: true,
 		flags: func(set *pflag.FlagSet, _ *flags) {
 			set.StringVar(&folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
@@ -66,11 +60,7 @@ The exit status does not depend on what was found.`,
 }
 
 func falseDiscoveries(text string) (float64, error) {
-	number, percent := strings.CutSuffix(text, "%")
-	share, err := strconv.ParseFloat(number, 64)
-	if percent {
-		share /= 100
-	}
+	share, err := parseShare(text)
 	if err != nil || !(share > 0 && share < 1) {
 		return 0, usagef("--false-discoveries: %.40q is not a share: give more than 0 and less than 100%%", text)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -163,11 +164,20 @@ func (c *command) exportsInWords() string {
 	return strings.Join(all, ", ")
 }
 
-func takesNone(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
+// anyNumber is more arguments than anybody gives.
+const anyNumber = math.MaxInt
+
+var takesNone = takes(0, 0, "%[1]q takes no arguments, and got %[3]q")
+
+// takes returns a check that a command has at least and at most so many arguments. The format of its error may use the command's
+// name, the number of arguments, and the arguments.
+func takes(least, most int, format string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usagef(format, cmd.CommandPath(), len(args), args)
+		}
+		return nil
 	}
-	return nil
 }
 
 // nameIn returns the command's name in documents; empty for the report card.

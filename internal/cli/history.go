@@ -66,12 +66,7 @@ that can't be told of a time.`,
   chronoscope history --gate 5%
   chronoscope history --export parquet:history.parquet
   chronoscope history sync origin`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%q has no command %q: use import and sync", cmd.CommandPath(), args[0])
-			}
-			return nil
-		},
+		Args: takes(0, 0, "%[1]q has no command %[3]q: use import and sync"),
 	},
 		flags: t.register, check: t.check, measure: t.measure, measuresNothing: true,
 		gateFlag: "gate", regressions: "exit with 3 if the newest commit is slower or worse than the regime before it by more than this `share`, such as 5%",

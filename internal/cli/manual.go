@@ -16,12 +16,7 @@ func newManual() *cobra.Command {
 		Short:   "Write manual pages, one a command, in the form of man(7)",
 		Example: "  chronoscope manual /usr/local/share/man/man1",
 		Hidden:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%q needs the directory that the pages go to, and got %q", cmd.CommandPath(), args)
-			}
-			return nil
-		},
+		Args:    takes(1, 1, "%[1]q needs the directory that the pages go to, and got %[3]q"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("making the directory of the manual pages: %w: choose another one", err)

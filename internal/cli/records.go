@@ -26,12 +26,7 @@ that wrote it would. A record is named by any part of its name that no other has
   chronoscope records show latest
   chronoscope records show 20261121T04 --format json | jq .best
   chronoscope records --folder results`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%q has no command %q: use list and show", cmd.CommandPath(), args[0])
-			}
-			return nil
-		},
+		Args: takes(0, 0, "%[1]q has no command %[3]q: use list and show"),
 	}, measuresNothing: true, measure: list, sub: []*command{
 		{Command: &cobra.Command{
 			Use:     "list",
@@ -43,12 +38,7 @@ that wrote it would. A record is named by any part of its name that no other has
 			Short: "Show a record as the command that wrote it would",
 			Example: `  chronoscope records show latest
   chronoscope records show card.json --format json`,
-			Args: func(cmd *cobra.Command, args []string) error {
-				if len(args) != 1 {
-					return usagef("%q shows one record, and got %d: name it by its file, by a part of its name, or as %s", cmd.CommandPath(), len(args), record.Latest)
-				}
-				return nil
-			},
+			Args: takes(1, 1, "%[1]q shows one record, and got %[2]d: name it by its file, by a part of its name, or as "+record.Latest),
 		}, measure: func(_ context.Context, c *call) (found, error) { return showRecord(c, folder) }},
 	}}
 	c.PersistentFlags().StringVar(&folder, "folder", "", "look in this `folder` (default: in the one of --save)")

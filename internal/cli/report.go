@@ -32,12 +32,7 @@ of one record are drawn, as the command that measured it would have done.`,
   chronoscope report card.json activity.json -o machine.html
   chronoscope report activity.json --format csv
   chronoscope report activity.json --plot activity.svg`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%q shows records: name one or more, as written with --format json or --save", cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: takes(1, anyNumber, "%[1]q shows records: name one or more, as written with --format json or --save"),
 	}, measuresNothing: true, measure: reportRecords, refused: map[string]string{
 		"html": "writes a page and nothing else: name the page's file with -o",
 	}}

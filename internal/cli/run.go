@@ -131,12 +131,7 @@ func refuseAsUsage(root *cobra.Command) {
 			}
 		case "completion":
 			for _, shell := range added.Commands() {
-				shell.Args = func(cmd *cobra.Command, args []string) error {
-					if len(args) > 0 {
-						return usagef("%q takes no arguments, and got %q", cmd.CommandPath(), args)
-					}
-					return nil
-				}
+				shell.Args = takesNone
 			}
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -93,11 +91,7 @@ const (
 )
 
 func (t *serveFlags) check(*call) error {
-	text, percent := strings.CutSuffix(t.budgetText, "%")
-	share, err := strconv.ParseFloat(text, 64)
-	if percent {
-		share /= 100
-	}
+	share, err := parseShare(t.budgetText)
 	t.budget = share
 	switch {
 	case err != nil || !(share >= leastBudget && share <= mostBudget):
@@ -185,7 +179,7 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 func (t *serveFlags) prober(m exporter.Measurer, metrics *exporter.Metrics, elapsed, usedCPU func() time.Duration, seed uint64, log *slog.Logger) exporter.Prober {
 	return exporter.Prober{
 		Measurer: m, Metrics: metrics, Share: t.budget, Busy: t.busy(), UsedCPU: usedCPU, Elapsed: elapsed,
-		Pause: func(ctx context.Context, d time.Duration) { wait(ctx, d) },
+		Pause: func(ctx context.Context, d time.Duration) { clock.Wait(ctx, d) },
 		Rand:  rand.New(rand.NewPCG(seed, 1)), Log: log,
 	}
 }

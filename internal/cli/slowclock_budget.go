@@ -21,12 +21,7 @@ type budget struct {
 // one measurement with two results; a plan needs one measurement.
 func (t *slowFlags) budget(now func() time.Time) *budget {
 	wants := func(m slowclock.Method) bool { return slices.Contains(t.methods, string(m)) }
-	methods := 0
-	for _, wanted := range []bool{wants(slowclock.CounterClock), wants(slowclock.Bernoulli) || wants(slowclock.Discrete), wants(slowclock.Classic)} {
-		if wanted {
-			methods++
-		}
-	}
+	methods := countTrue(wants(slowclock.CounterClock), wants(slowclock.Bernoulli) || wants(slowclock.Discrete), wants(slowclock.Classic))
 	if t.plan {
 		methods = 1
 	}

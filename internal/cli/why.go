@@ -81,14 +81,8 @@ const longestWhy = 24 * time.Hour
 
 // check returns an error that says which flag is wrong, and what is allowed.
 func (w *whyFlags) check(c *call) error {
-	subjects := 0
-	for _, given := range []bool{w.pid != 0, w.cgroup != "", len(c.args) > 0} {
-		if given {
-			subjects++
-		}
-	}
 	switch {
-	case subjects != 1:
+	case countTrue(w.pid != 0, w.cgroup != "", len(c.args) > 0) != 1:
 		return usagef("%q needs one subject: give --pid NUMBER, --cgroup FOLDER, or -- COMMAND", c.cmd.CommandPath())
 	case w.pid < 0:
 		return usagef("--pid: %d is no process: give the number of one", w.pid)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Own gives a program that is about to be started a session and a process group of its own. So it can be ended
-// with all that it starts, and a terminal's interrupt reaches this process alone. On systems without groups Own
-// does nothing. It adds a variable to the program's environment, c.Env, which must be complete by then.
+// Own gives a program that is about to be started its own session and process group, and adds a variable to its
+// environment, c.Env, which must be complete by then. So it can be ended with all that it starts, and a
+// terminal's interrupt reaches this process alone. On systems without groups Own does nothing.
 func Own(c *exec.Cmd) { own(c) }
 
 // End kills a program that was given its own group, and the processes that it has started in it. The program
