@@ -9,8 +9,7 @@ import (
 // Noise returns what the trace's CPU takes away from a thread while the thread runs there, for
 // methods that correct for it. Preemptions, stops and steal that the kernel counts are not noise.
 // Their time is subtracted from the length of the trace before shares are computed. a is the result
-// of [Analyse] for the trace. The noise is unknown if the kernel did not count what the thread
-// waited for.
+// of [Analyse] for the trace. The noise is unknown if the kernel did not count run-queue wait.
 func (t *Trace) Noise(a *Analysis) machine.Noise {
 	if t.Unwatched {
 		return machine.Noise{}

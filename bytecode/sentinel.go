@@ -7,9 +7,9 @@ import (
 	"chronoscope/stats"
 )
 
-// A group is slow if a sentinel takes longer than usual by one of these factors: nop compared with the
-// other groups of the same virtual machine, nop compared with all machines, whose code layouts differ,
-// and ldiv compared with all machines.
+// A group is slow if a sentinel takes longer than usual by any of these factors: slowInStart for nop among the
+// groups of its start, slowNop for nop among all starts, whose code layouts differ, and slowDivide for ldiv
+// among all starts.
 const (
 	slowInStart = 1.2
 	slowNop     = 1.6

@@ -99,8 +99,8 @@ type conclusion struct {
 	sharing env.Sharing
 	// keepShared keeps samples on a shared core in any case.
 	keepShared bool
-	// meanwhile is half the width of the interval that more trials can narrow, as a share: without the part for
-	// the core's rate at another time.
+	// meanwhile is the relative half width of the interval without the part for the core's wandering rate,
+	// which more trials don't narrow.
 	meanwhile float64
 	// above is the share by which the mean of all calls exceeds the time of a fast one, if only rare
 	// disturbances may explain it; 0 if usual ones do.

@@ -6,7 +6,7 @@ type setUp struct {
 	bytes int64
 }
 
-// setUp sets up the calls of a sample.
+// setUp measures subject.Setup(n).
 func (s *Station) setUp(subject *Subject, n int) setUp {
 	allocated := s.allocated()
 	start := s.Clock.Start()

@@ -52,8 +52,8 @@ func (a *Analyser) ending(t *thread) {
 	t.state = ended
 }
 
-// settle assigns the waits for a CPU that ended until untilNs to the quota and to the threads that had the CPU. The
-// throttled time of the quota's readings goes to the longest waits first.
+// settle splits each wait for a CPU that ended by untilNs among the quota and the threads that had the CPU. Throttled
+// time, by the readings of the quota, goes to the longest waits first.
 func (a *Analyser) settle(untilNs int64) {
 	var due, later []wait
 	for _, w := range a.waits {

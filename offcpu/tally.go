@@ -135,7 +135,7 @@ func (t *tally) takeOff(stolenNs map[int32]int64) {
 	}
 }
 
-// spread divides the time from startNs to endNs among the tallies, and calls give for each of them with its part. times
+// spread splits the time from startNs to endNs among the tallies, and calls give with each tally and its part. times
 // is 1 for the tally in which the time ends, and 0 for the others.
 func (a *Analyser) spread(startNs, endNs int64, give func(t *tally, ns, times int64)) {
 	untilNs := endNs

@@ -77,14 +77,14 @@ func without(bits uint32) instructions {
 	return instructions{{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: ^bits}}
 }
 
-// where runs then if the accumulator passes the test.
-func where(test uint16, value uint32, then instructions) instructions {
-	return append(instructions{{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: uint8(len(then)), K: value}}, then...)
+// where runs body if the accumulator passes the test.
+func where(test uint16, value uint32, body instructions) instructions {
+	return append(instructions{{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: uint8(len(body)), K: value}}, body...)
 }
 
-// unless runs then if the accumulator fails the test.
-func unless(test uint16, value uint32, then instructions) instructions {
-	return append(instructions{{Code: unix.BPF_JMP | test | unix.BPF_K, Jt: uint8(len(then)), K: value}}, then...)
+// unless runs body if the accumulator fails the test.
+func unless(test uint16, value uint32, body instructions) instructions {
+	return append(instructions{{Code: unix.BPF_JMP | test | unix.BPF_K, Jt: uint8(len(body)), K: value}}, body...)
 }
 
 // among runs then, which must end, if the accumulator is one of the values.

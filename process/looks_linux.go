@@ -38,7 +38,7 @@ type looks struct {
 	linked map[int]int
 	// counter is the processor's counter as the program sees it.
 	counter shownCounter
-	// why says why not all looks are known. Once it is set, no look stops the program.
+	// why says why some looks were missed. Once it is set, no look stops the program.
 	why error
 	// of holds the looks of each process that looked, and processOf the process of each thread.
 	of        map[int]*processLooks
@@ -439,7 +439,7 @@ func (t *processLooks) later(cpuNs int64) {
 	}
 }
 
-// end enters the kernel's counters of a thread that ends or becomes another program.
+// end counts the waits and work of a thread that ends or executes another program.
 func (l *looks) end(thread int, used Thread) {
 	if l == nil {
 		return

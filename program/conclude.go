@@ -196,10 +196,10 @@ type conclusion struct {
 	high   []float64
 	widths []float64
 	reads  float64 // how often a typical run waits for a disk
-	// disturbedMoreNs is [conclusion.moreCPU] of the runs that [conclusion.keep] leaves out.
+	// disturbedMoreNs is how much more CPU time the runs left out by [conclusion.keep] used.
 	disturbedMoreNs float64
-	// varies says that in more than strayShare of the runs the program blocked for clearly less than in others, and waited
-	// for a CPU for more than the interval holds (littleLate).
+	// varies says that in more than strayShare of the runs the program blocked for clearly less than in others, and
+	// waited for a CPU for more than littleLate of the time.
 	varies bool
 	// bounded says that the bounds of the time follow from the CPU time that others used.
 	bounded bool

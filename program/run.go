@@ -80,8 +80,8 @@ type Run struct {
 	// contradicts says that the lower bound came out above the upper one.
 	contradicts bool
 
-	// eachCallNs is the time by which each system call took longer, because timed calls are recorded in this run or in
-	// others. Most calls leave no event.
+	// eachCallNs is the time by which an open recorder of timed calls lengthens each system call, even while it is
+	// paused. Most calls leave no event.
 	eachCallNs float64
 	// wakeups are the tracepoints' events of all threads during the run; empty if they were not recorded.
 	wakeups wakeupEvents

@@ -18,10 +18,10 @@ type point struct{ k, value float64 }
 
 // Limits of the judgement of bands.
 const (
-	// mostBlur is the widest band, as a share of the quantum, that counts as a lattice if
-	// readings stray from it by more than rounding explains. Readings without a lattice fill the
-	// whole quantum, and the time slices of a scheduler, which are no quantum of the clock, fill
-	// much of it. A lattice is doubtful beyond mostBlur, and beyond noLattice there is none.
+	// mostBlur and noLattice are shares of the quantum. A lattice whose band is wider than rounding
+	// explains is doubtful beyond mostBlur, and no lattice beyond noLattice. Readings without a
+	// lattice fill the whole quantum. The time slices of a scheduler, which are no quantum of the
+	// clock, fill much of it.
 	mostBlur  = 0.01
 	noLattice = 0.7
 	// sharpShare is the share of a small quantum that rounding may explain. It is limited

@@ -127,10 +127,10 @@ func childCode(a architecture, s shape) []byte {
 	return joined(a.fork(joined(alone, a.end(s.rounds))), alone, a.wait(), a.end(s.rounds))
 }
 
-// thread starts a thread that runs the code in then. It uses no stack.
-func (a architecture) thread(then []byte) []byte {
+// thread starts a thread that runs the code body. It uses no stack.
+func (a architecture) thread(body []byte) []byte {
 	const vm, fs, files, sighand, thread, sysvsem = 0x100, 0x200, 0x400, 0x800, 0x10000, 0x40000
-	return joined(a.ask("clone", imm(vm|fs|files|sighand|thread|sysvsem), imm(0), imm(0), imm(0), imm(0)), a.ifZero(then))
+	return joined(a.ask("clone", imm(vm|fs|files|sighand|thread|sysvsem), imm(0), imm(0), imm(0), imm(0)), a.ifZero(body))
 }
 
 // threadsCode starts a thread. An eventfd reports the thread's end.

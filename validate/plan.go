@@ -126,9 +126,9 @@ type task struct {
 	costNs  float64 // estimated wall time
 }
 
-// A whole program makes at least runsOfPrograms runs, the fewest for a 95 % interval of a median. Short ones make up to
-// mostRunsOfPrograms, the fewest for an estimate that rests on as many runs at another niceness. One warm-up run comes
-// before them.
+// A whole program makes at least runsOfPrograms runs, the fewest for a 95 % interval of a median. A short one makes up
+// to mostRunsOfPrograms: with fewer, its estimate can't rest on runs at a niceness of -20. One warm-up run comes before
+// them.
 const runsOfPrograms, mostRunsOfPrograms = 6, 20
 
 // lengthsOfPrograms are the durations for which whole programs are measured. The start of a shorter
@@ -175,8 +175,8 @@ func (p Plan) tasks(schemes []Scheme) (tasks, left []task) {
 	return tasks, left
 }
 
-// runs returns the number of runs of a whole program of a length for which a stream has the given number of trials.
-// hyperfine gives no interval, and needs no more than the fewest.
+// runs returns how many runs of a program correspond to a number of trials in a stream of the same duration.
+// hyperfine gives no interval, so runsOfPrograms suffice.
 func (s Scheme) runs(trials int) int {
 	if s.Name == Hyperfine {
 		return runsOfPrograms

@@ -46,7 +46,7 @@ func (l *Lanes) Each(yield func(Gap) bool) {
 // mostGaps is how many gaps a page shows; each takes some 13 bytes.
 const mostGaps = 100_000
 
-// mostTicks is the largest number of ticks on a page.
+// A trace with mostTicks timer ticks or more shows none.
 const mostTicks = 20_000
 
 // longestListed is how many of the longest gaps of a trace the table below its lanes lists.
