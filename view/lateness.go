@@ -13,30 +13,25 @@ var _ = register(75, "lateness", latenesses, latenessFields, latenessFigures)
 // latenesses shows how late the timers are.
 func latenesses(d record.Lateness) *Sheet {
 	s := sheet("How late timers are", d.Header)
-	if best, worst := bestTimer(d.Timers), worstTimer(d.Timers); best != nil {
+	if best, worst := bestAndWorst(d.Timers); best != nil {
 		s.Tiles = append(s.Tiles, timerTile("The best timer", *best), timerTile("The worst", *worst))
 	}
 	s.add(timerLateness(d))
 	return s
 }
 
-// bestTimer returns the timer with the highest quality; nil if none has a quality.
-func bestTimer(all []lateness.Result) (best *lateness.Result) {
+// bestAndWorst returns the timers with the highest and the lowest quality; nil if none has a quality.
+func bestAndWorst(all []lateness.Result) (best, worst *lateness.Result) {
 	for i := range all {
-		if q := all[i].Quality; q.Known() && (best == nil || q.Value() > best.Quality.Value()) {
+		q := all[i].Quality
+		if q.Known() && (best == nil || q.Value() > best.Quality.Value()) {
 			best = &all[i]
 		}
-	}
-	return best
-}
-
-func worstTimer(all []lateness.Result) (worst *lateness.Result) {
-	for i := range all {
-		if q := all[i].Quality; q.Known() && (worst == nil || q.Value() < worst.Quality.Value()) {
+		if q.Known() && (worst == nil || q.Value() < worst.Quality.Value()) {
 			worst = &all[i]
 		}
 	}
-	return worst
+	return best, worst
 }
 
 func timerTile(topic string, r lateness.Result) Tile {
@@ -61,7 +56,7 @@ func timerLateness(d record.Lateness) Section {
 	var notes folds
 	for _, r := range d.Timers {
 		t.row(r.Name, stats.Duration(r.RequestedNs, 3), duration(r.Late.MinNs), duration(r.Late.MedianNs), duration(r.Late.P95Ns), duration(r.Late.P99Ns), p99Range(r), duration(r.Late.MaxNs),
-			r.Missed, drift(r), quality(r.Quality), r.Verdict, joined(r.Reasons))
+			r.Missed, drift(r), percent(r.Quality), r.Verdict, joined(r.Reasons))
 		for _, reason := range r.Reasons {
 			notes.add(fold{verdict: r.Verdict, text: reason}, r.Name)
 		}
@@ -132,14 +127,6 @@ func drift(r lateness.Result) string {
 		return "none seen"
 	}
 	return stats.Share(r.DriftPPM.Value() / 1e6)
-}
-
-// quality writes a quality in percent.
-func quality(q stats.Float) string {
-	if !q.Known() {
-		return stats.Unknown
-	}
-	return stats.Percent(q.Value())
 }
 
 // latenessFields makes one row for each timer and length.

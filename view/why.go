@@ -266,15 +266,8 @@ func whyLanes(d record.Why) Section {
 	for _, p := range d.Periods {
 		byThread[p.Thread] = append(byThread[p.Thread], p)
 	}
-	threads := make([]int32, 0, len(byThread))
-	for id := range byThread {
-		threads = append(threads, id)
-	}
-	slices.SortFunc(threads, func(a, b int32) int {
-		if n := len(byThread[b]) - len(byThread[a]); n != 0 {
-			return n
-		}
-		return int(a - b)
+	threads := slices.SortedFunc(maps.Keys(byThread), func(a, b int32) int {
+		return cmp.Or(len(byThread[b])-len(byThread[a]), cmp.Compare(a, b))
 	})
 	for _, id := range threads[:min(len(threads), mostThreads)] {
 		l := threadLanes(byThread[id], d.RecordedNs)
