@@ -21,8 +21,8 @@ type Benchmark struct {
 	// Dir is the package's directory, in which the benchmark runs, and Binary the compiled test.
 	Dir    string `json:"-"`
 	Binary string `json:"-"`
-	// Layouts are binaries of the same code whose functions lie in random orders. Each repetition runs the one that was used
-	// least, or Binary, in which functions lie in the usual order. If there are none, all run Binary.
+	// Layouts are binaries of the same code whose functions lie in random orders. Repetitions run these and Binary, in
+	// which functions lie in the usual order, equally often. If there are none, all run Binary.
 	Layouts []string `json:"-"`
 	// Orders links more of them; nil if there can be no more.
 	Orders *Orders `json:"-"`

@@ -75,20 +75,18 @@ const MostLayouts, layoutsGrow = 64, 4
 
 // Arrange links the packages of benchmarks that are to be compared with their functions in random orders. The error says why that
 // failed for one of them, as with a linker before Go 1.23. All of them then have the usual order only.
-func Arrange(ctx context.Context, group []Benchmark) error {
-	all := make([][]string, len(group))
-	for i, b := range group {
+func Arrange(ctx context.Context, group []Benchmark) (err error) {
+	for i := range group {
+		b := &group[i]
 		if b.Orders == nil || b.Orders.First < 2 {
 			continue
 		}
-		var err error
-		if all[i], err = b.Orders.upTo(ctx, b.Orders.First); err != nil {
-			clear(all)
+		if b.Layouts, err = b.Orders.upTo(ctx, b.Orders.First); err != nil {
+			for k := range group {
+				group[k].Layouts = nil
+			}
 			return fmt.Errorf("linking the tests of %s with functions in another order: %w", b.Package, err)
 		}
-	}
-	for i := range group {
-		group[i].Layouts = all[i]
 	}
 	return nil
 }
@@ -137,7 +135,7 @@ func grow(ctx context.Context, group []*Series) error {
 // mostPadding is the largest size in bytes by which an environment is lengthened: a page.
 const mostPadding = 4096
 
-// next returns the layout of the next repetition: the one that was used least, where the usual one comes last. It also returns how
+// next returns the layout of the next repetition: the least used one, where the usual one comes last. It also returns how
 // often it was used.
 func (b Benchmark) next(made []Repetition) (layout, used int) {
 	times := make([]int, 1+len(b.Layouts))

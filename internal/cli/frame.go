@@ -170,11 +170,11 @@ const anyNumber = math.MaxInt
 var takesNone = takes(0, 0, "%[1]q takes no arguments, and got %[3]q")
 
 // takes returns a check that a command has at least and at most so many arguments. The format of its error may use the command's
-// name, the number of arguments, and the arguments.
+// name, the number of arguments, the arguments, and the first one.
 func takes(least, most int, format string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return usagef(format, cmd.CommandPath(), len(args), args)
+			return usagef(format, cmd.CommandPath(), len(args), args, append(args, "")[0])
 		}
 		return nil
 	}

@@ -66,7 +66,7 @@ that can't be told of a time.`,
   chronoscope history --gate 5%
   chronoscope history --export parquet:history.parquet
   chronoscope history sync origin`,
-		Args: takes(0, 0, "%[1]q has no command %[3]q: use import and sync"),
+		Args: takes(0, 0, "%[1]q has no command %[4]q: use import and sync"),
 	},
 		flags: t.register, check: t.check, measure: t.measure, measuresNothing: true,
 		gateFlag: "gate", regressions: "exit with 3 if the newest commit is slower or worse than the regime before it by more than this `share`, such as 5%",

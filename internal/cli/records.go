@@ -26,7 +26,7 @@ that wrote it would. A record is named by any part of its name that no other has
   chronoscope records show latest
   chronoscope records show 20261121T04 --format json | jq .best
   chronoscope records --folder results`,
-		Args: takes(0, 0, "%[1]q has no command %[3]q: use list and show"),
+		Args: takes(0, 0, "%[1]q has no command %[4]q: use list and show"),
 	}, measuresNothing: true, measure: list, sub: []*command{
 		{Command: &cobra.Command{
 			Use:     "list",
