@@ -26,12 +26,20 @@ type agreement struct {
 	limit          time.Duration
 }
 
-// figure is what one of the two tools says about a benchmark: the time of an operation with its interval, and
-// its allocations. verdict is that of chronoscope.
+// figure is what one of the two tools says about a benchmark. wall is the time of an operation by the benchmark's
+// own timer; alone, of chronoscope only, is the time on a machine of its own, for which verdict is said.
 type figure struct {
-	seconds, lo, hi, allocs float64
-	verdict                 string
+	wall, alone seconds
+	allocs      float64
+	verdict     string
 }
+
+// seconds is a time with its 95 % interval.
+type seconds struct{ value, lo, hi float64 }
+
+func (s seconds) meets(other seconds) bool { return s.lo <= other.hi && other.lo <= s.hi }
+
+func (s seconds) String() string { return fmt.Sprintf("%.4g (%.4g to %.4g)", s.value, s.lo, s.hi) }
 
 // half is the number of repetitions of go test before chronoscope's, and again after them, so that drift hits
 // both alike.
@@ -72,12 +80,14 @@ func (a agreement) compare(ctx context.Context, w io.Writer, module string) erro
 }
 
 // headOfAgreement has the names of the columns of report.
-const headOfAgreement = "module                                     both  sec/op agrees  disagrees  not usable  allocs/op agree  disagree  median ratio  minutes\n"
+const headOfAgreement = "module                                     both  sec/op agrees  disagrees  not usable  wall agrees  allocs/op agree  disagree  median ratio  minutes\n"
 
 // report prints how many benchmarks both tools have, and those that disagree: whose intervals of the time do
-// not overlap, or whose allocations are not the same number (go test rounds it down).
+// not overlap, or whose allocations are not the same number (go test rounds it down). "sec/op" compares
+// chronoscope's time alone with that of go test, which is the same on a machine that does nothing else. "wall" compares
+// the times by the benchmarks' timers, which hold what others took.
 func (a agreement) report(w io.Writer, module string, theirs, ours map[string]figure, took time.Duration) {
-	both, agree, disagree, unusable, same, other := 0, 0, 0, 0, 0, 0
+	both, agree, disagree, unusable, walls, same, other := 0, 0, 0, 0, 0, 0, 0
 	var ratios []float64
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
 		they, we := theirs[name], ours[name]
@@ -87,17 +97,21 @@ func (a agreement) report(w io.Writer, module string, theirs, ours map[string]fi
 		}
 		both++
 		switch {
-		case we.verdict == "unusable" || math.IsNaN(we.seconds):
+		case we.verdict == "unusable" || math.IsNaN(we.alone.value):
 			unusable++
-		case we.lo <= they.hi && they.lo <= we.hi:
+		case we.alone.meets(they.wall):
 			agree++
 		default:
 			disagree++
-			fmt.Fprintf(w, "\tsec/op: %s: go test %.4g (%.4g to %.4g), ours %.4g (%.4g to %.4g), %s\n",
-				name, they.seconds, they.lo, they.hi, we.seconds, we.lo, we.hi, we.verdict)
+			fmt.Fprintf(w, "\tsec/op: %s: go test %v, ours alone %v, %s\n", name, they.wall, we.alone, we.verdict)
 		}
-		if we.verdict != "unusable" && we.seconds > 0 {
-			ratios = append(ratios, we.seconds/they.seconds)
+		if we.verdict != "unusable" && we.alone.value > 0 {
+			ratios = append(ratios, we.alone.value/they.wall.value)
+		}
+		if we.wall.meets(they.wall) {
+			walls++
+		} else {
+			fmt.Fprintf(w, "\twall: %s: go test %v, ours %v\n", name, they.wall, we.wall)
 		}
 		switch {
 		case math.IsNaN(we.allocs) && math.IsNaN(they.allocs):
@@ -112,7 +126,7 @@ func (a agreement) report(w io.Writer, module string, theirs, ours map[string]fi
 	if len(ratios) > 0 {
 		median = benchmath.AssumeNothing.Summary(benchmath.NewSample(ratios, &benchmath.DefaultThresholds), 0.95).Center
 	}
-	fmt.Fprintf(w, "%-42s %4d  %13d  %9d  %10d  %15d  %8d  %12.4f  %7.1f\n", module, both, agree, disagree, unusable, same, other, median, took.Minutes())
+	fmt.Fprintf(w, "%-42s %4d  %13d  %9d  %10d  %11d  %15d  %8d  %12.4f  %7.1f\n", module, both, agree, disagree, unusable, walls, same, other, median, took.Minutes())
 }
 
 // chooseFunctions returns up to n benchmark functions, spread evenly over all of them, and their packages.
@@ -135,7 +149,7 @@ func chooseFunctions(names map[string]bool, n int) (chosen, packages []string) {
 
 // theirFigures returns what benchstat computes from the output of go test.
 func theirFigures(output []byte) (map[string]figure, error) {
-	seconds, allocs := map[string][]float64{}, map[string][]float64{}
+	times, allocs := map[string][]float64{}, map[string][]float64{}
 	reader := benchfmt.NewReader(bytes.NewReader(output), "go test")
 	for reader.Scan() {
 		r, is := reader.Result().(*benchfmt.Result)
@@ -148,14 +162,14 @@ func theirFigures(output []byte) (map[string]figure, error) {
 		}
 		name := r.GetConfig("pkg") + ".Benchmark" + string(base) + string(bytes.Join(parts, nil))
 		if x, known := r.Value("sec/op"); known {
-			seconds[name] = append(seconds[name], x)
+			times[name] = append(times[name], x)
 		}
 		if x, known := r.Value("allocs/op"); known {
 			allocs[name] = append(allocs[name], x)
 		}
 	}
 	all := map[string]figure{}
-	for name, samples := range seconds {
+	for name, samples := range times {
 		if len(samples) != 2*half {
 			continue
 		}
@@ -166,9 +180,22 @@ func theirFigures(output []byte) (map[string]figure, error) {
 		if len(allocs[name]) > 0 {
 			allocated = math.Floor(summary(allocs[name]).Center)
 		}
-		all[name] = figure{seconds: s.Center, lo: s.Lo, hi: s.Hi, allocs: allocated}
+		all[name] = figure{wall: seconds{s.Center, s.Lo, s.Hi}, allocs: allocated}
 	}
 	return all, reader.Err()
+}
+
+// interval is a time in a document, in nanoseconds; null where it is not known.
+type interval struct{ Value, Lo, Hi *float64 }
+
+func (i interval) seconds() seconds {
+	in := func(ns *float64) float64 {
+		if ns == nil {
+			return math.NaN()
+		}
+		return *ns / 1e9
+	}
+	return seconds{in(i.Value), in(i.Lo), in(i.Hi)}
 }
 
 // ourFigures returns the figures of chronoscope's document.
@@ -176,7 +203,7 @@ func ourFigures(document []byte) (map[string]figure, error) {
 	var d struct {
 		Results []struct {
 			Package, Name, Verdict string
-			Estimate               struct{ Value, Lo, Hi *float64 }
+			Estimate, Wall         interval
 			Metrics                []struct {
 				Unit  string
 				Value float64
@@ -186,15 +213,9 @@ func ourFigures(document []byte) (map[string]figure, error) {
 	if err := json.Unmarshal(document, &d); err != nil {
 		return nil, err
 	}
-	inSeconds := func(ns *float64) float64 {
-		if ns == nil {
-			return math.NaN()
-		}
-		return *ns / 1e9
-	}
 	all := map[string]figure{}
 	for _, r := range d.Results {
-		f := figure{inSeconds(r.Estimate.Value), inSeconds(r.Estimate.Lo), inSeconds(r.Estimate.Hi), math.NaN(), r.Verdict}
+		f := figure{r.Wall.seconds(), r.Estimate.seconds(), math.NaN(), r.Verdict}
 		for _, m := range r.Metrics {
 			if m.Unit == "allocs/op" {
 				f.allocs = m.Value

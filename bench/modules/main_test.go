@@ -39,20 +39,20 @@ func TestAgreement(t *testing.T) {
 		t.Fatalf("%v: %v", theirs, err)
 	}
 	x := theirs["example.com/a.BenchmarkX/n=1"]
-	for i, pair := range [][2]float64{{x.seconds, 5.5e-9}, {x.lo, 2e-9}, {x.hi, 9e-9}, {x.allocs, 9}} {
+	for i, pair := range [][2]float64{{x.wall.value, 5.5e-9}, {x.wall.lo, 2e-9}, {x.wall.hi, 9e-9}, {x.allocs, 9}} {
 		if math.Abs(pair[0]/pair[1]-1) > 1e-9 {
 			t.Errorf("%d: %g, want %g", i, pair[0], pair[1])
 		}
 	}
 	ours, err := ourFigures([]byte(`{"results": [
-		{"package": "example.com/a", "name": "BenchmarkX/n=1", "verdict": "trusted", "estimate": {"value": 10, "lo": 8.9, "hi": 11}, "metrics": [{"unit": "allocs/op", "value": 9.5}]},
-		{"package": "example.com/a", "name": "BenchmarkY", "verdict": "trusted", "estimate": {"value": 10, "lo": 9.1, "hi": 11}, "metrics": [{"unit": "allocs/op", "value": 10}]}]}`))
+		{"package": "example.com/a", "name": "BenchmarkX/n=1", "verdict": "trusted", "estimate": {"value": 10, "lo": 8.9, "hi": 11}, "wall": {"value": 12, "lo": 9.5, "hi": 14}, "metrics": [{"unit": "allocs/op", "value": 9.5}]},
+		{"package": "example.com/a", "name": "BenchmarkY", "verdict": "trusted", "estimate": {"value": 10, "lo": 9.1, "hi": 11}, "wall": {"value": 5, "lo": 4, "hi": 6}, "metrics": [{"unit": "allocs/op", "value": 10}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
 	agreement{}.report(&out, "m", theirs, ours, time.Minute)
-	for _, want := range []string{"m 2 1 1 0 1 1 1.8182 1.0", "sec/op: example.com/a.BenchmarkY: go test 5.5e-09 (2e-09 to 9e-09), ours 1e-08 (9.1e-09 to 1.1e-08), trusted", "allocs/op: example.com/a.BenchmarkY: go test 9, ours 10"} {
+	for _, want := range []string{"m 2 1 1 0 1 1 1 1.8182 1.0", "sec/op: example.com/a.BenchmarkY: go test 5.5e-09 (2e-09 to 9e-09), ours alone 1e-08 (9.1e-09 to 1.1e-08), trusted", "wall: example.com/a.BenchmarkX/n=1: go test 5.5e-09 (2e-09 to 9e-09), ours 1.2e-08 (9.5e-09 to 1.4e-08)", "allocs/op: example.com/a.BenchmarkY: go test 9, ours 10"} {
 		if !slices.ContainsFunc(strings.Split(out.String(), "\n"), func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
 			t.Errorf("no line %q in\n%s", want, out.String())
 		}

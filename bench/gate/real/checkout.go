@@ -104,9 +104,27 @@ var (
 	loop   = regexp.MustCompile(`(?m)^func (Benchmark\w+)\(b \*testing\.B\) \{\n(?:.*\n)*?\tfor .*\{\n((?:\t\t.*\n)+)\t\}\n`)
 )
 
-// plant makes one benchmark take longer by the given share, and returns its name. In the small suite it raises
-// the count of repetitions. In other modules the body of the loop runs once more in some iterations.
-func (c checkout) plant(seed int, share float64) (name string, err error) {
+// plant makes n benchmarks take longer by the given share, and returns their names.
+func (c checkout) plant(seed int, share float64, n int) (names []string, err error) {
+	for try := 0; len(names) < n; try++ {
+		if try == 100*n {
+			return nil, fmt.Errorf("%s has no %d benchmarks that can be slowed", c.dir, n)
+		}
+		name, err := c.slow(seed+1000*try, share, names)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// slow makes one benchmark take longer by the given share, unless it is one of those already slowed, and returns its
+// name. In the small suite it raises the count of repetitions. In other modules the body of the loop runs once more in
+// some iterations.
+func (c checkout) slow(seed int, share float64, slowed []string) (name string, err error) {
 	path, content, at, err := c.pick(seed, "_test.go", rounds, loop)
 	if err != nil {
 		return "", err
@@ -116,14 +134,18 @@ func (c checkout) plant(seed int, share float64) (name string, err error) {
 		if err != nil {
 			return "", err
 		}
-		name = "Benchmark" + string(content[at+m[2]:at+m[3]])
+		if name = "Benchmark" + string(content[at+m[2]:at+m[3]]); slices.Contains(slowed, name) {
+			return name, nil
+		}
 		return name, splice(path, content, at+m[4], at+m[5], strconv.Itoa(int(float64(n)*(1+share)+0.5)))
 	}
 	m := loop.FindSubmatchIndex(content[at:])
 	body := string(content[at+m[4] : at+m[5]])
-	again := fmt.Sprintf("\t\tif planted++; planted%%%d == 0 {\n%s\t\t}\n", int(1/share+0.5), strings.ReplaceAll(body, "\t\t", "\t\t\t"))
-	name = string(content[at+m[2] : at+m[3]])
-	return name, splice(path, append(content, "\nvar planted int\n"...), at+m[5], at+m[5], again)
+	if name = string(content[at+m[2] : at+m[3]]); slices.Contains(slowed, name) {
+		return name, nil
+	}
+	again := fmt.Sprintf("\t\tif planted%[1]s++; planted%[1]s%%%[2]d == 0 {\n%[3]s\t\t}\n", name, int(1/share+0.5), strings.ReplaceAll(body, "\t\t", "\t\t\t"))
+	return name, splice(path, fmt.Appendf(content, "\nvar planted%s int\n", name), at+m[5], at+m[5], again)
 }
 
 // edit makes one of four edits that change nothing, at a place chosen by the seed, and returns its kind.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,7 +68,9 @@ func (o *outcome) take(document []byte) error {
 		o.pairs++
 		*o = o.hear(p, name)
 		switch {
-		case p.Joint.Side == stats.Beyond && (name == o.planted || strings.HasPrefix(name, o.planted+"/")) && o.planted != "":
+		case p.Joint.Side == stats.Beyond && slices.ContainsFunc(o.planted, func(slowed string) bool {
+			return name == slowed || strings.HasPrefix(name, slowed+"/")
+		}):
 			o.found++
 		case p.Joint.Side == stats.Beyond:
 			o.blamed++

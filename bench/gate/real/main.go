@@ -30,6 +30,7 @@ type experiment struct {
 	// generated is the number of benchmarks of a suite that is generated; 0 for the small suite, or the module.
 	generated int
 	share     float64 // planted slowdown
+	slowed    int     // in how many benchmarks it is planted
 	out       string
 }
 
@@ -45,6 +46,7 @@ func main() {
 	flag.StringVar(&e.bench, "bench", ".", "a regular `expression` of the benchmarks")
 	flag.BoolVar(&e.edits, "edits", false, "each gate judges an edit that changes nothing, another one each time")
 	flag.Float64Var(&e.share, "planted", 0, "by which share one benchmark takes longer, another one each time")
+	flag.IntVar(&e.slowed, "slowed", 1, "with -planted: how many benchmarks take longer")
 	flag.Float64Var(&e.limit, "limit", 0, "which share is allowed")
 	flag.IntVar(&e.layouts, "layouts", 8, "in how many random orders functions are linked")
 	flag.IntVar(&e.nice, "nice", 0, "the niceness of the benchmarks, from -20, for root, to 19")
@@ -130,7 +132,7 @@ func (e experiment) one(ctx context.Context, c checkout, o outcome) (outcome, er
 		o.change = edit
 	}
 	if e.share > 0 {
-		slowed, err := c.plant(o.seed, e.share)
+		slowed, err := c.plant(o.seed, e.share, e.slowed)
 		if err != nil {
 			return o, err
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"chronoscope/stats"
 )
@@ -18,8 +19,8 @@ import (
 type outcome struct {
 	kind, load string
 	seed       int
-	change     string // the edit
-	planted    string // the benchmark that takes longer
+	change     string   // the edit
+	planted    []string // the benchmarks that take longer
 	// pairs is the number of pairs that were judged, found that of planted ones beyond the limit, blamed that
 	// of others beyond it, and undecided that of pairs on neither side.
 	pairs, found, blamed, undecided int
@@ -84,7 +85,7 @@ func (o outcome) String() string {
 
 // fields returns the columns of the file.
 func (o outcome) fields() []string {
-	fields := []string{o.kind, o.load, strconv.Itoa(o.seed), o.change, o.planted}
+	fields := []string{o.kind, o.load, strconv.Itoa(o.seed), o.change, strings.Join(o.planted, " ")}
 	for _, n := range []int{o.pairs, o.found, o.blamed, o.undecided, o.status} {
 		fields = append(fields, strconv.Itoa(n))
 	}
@@ -135,7 +136,7 @@ func read(path string) (all outcomes, err error) {
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", path, err)
 		}
-		o := outcome{kind: row[0], load: row[1], change: row[3], planted: row[4]}
+		o := outcome{kind: row[0], load: row[1], change: row[3], planted: strings.Fields(row[4])}
 		for i, into := range map[int]*int{2: &o.seed, 5: &o.pairs, 6: &o.found, 7: &o.blamed, 8: &o.undecided, 9: &o.status} {
 			if *into, err = strconv.Atoi(row[i]); err != nil {
 				return all, fmt.Errorf("%s: %w", path, err)
@@ -152,10 +153,11 @@ func read(path string) (all outcomes, err error) {
 }
 
 // print writes two tables: the outcomes, with a line for each kind of gate and load, and how many gates gave
-// each verdict.
+// each verdict. "wrongly" are gates that blamed a benchmark that did not change, "planted" benchmarks that
+// take longer, and "caught" those of them that were found.
 func print(w io.Writer, all outcomes) {
 	defer printVerdicts(w, all)
-	fmt.Fprintf(w, "%-18s %-8s %6s %8s %8s %8s %10s %10s %8s\n", "gates of", "load", "gates", "failed", "wrongly", "caught", "undecided", "pairs", "seconds")
+	fmt.Fprintf(w, "%-18s %-8s %6s %8s %8s %8s %8s %10s %8s %8s\n", "gates of", "load", "gates", "failed", "wrongly", "planted", "caught", "undecided", "pairs", "seconds")
 	type row struct{ kind, load string }
 	var rows []row
 	for _, o := range all {
@@ -164,15 +166,15 @@ func print(w io.Writer, all outcomes) {
 		}
 	}
 	for _, r := range rows {
-		n, failed, wrongly, caught, undecided, pairs, seconds := 0, 0, 0, 0, 0, 0, 0.
+		n, failed, wrongly, planted, caught, undecided, pairs, seconds := 0, 0, 0, 0, 0, 0, 0, 0.
 		for _, o := range all {
 			if (row{o.kind, o.load}) != r {
 				continue
 			}
 			n, undecided, pairs, seconds = n+1, undecided+o.undecided, pairs+o.pairs, seconds+o.seconds
-			failed, wrongly, caught = failed+count(o.status == statusSlower), wrongly+count(o.blamed > 0), caught+count(o.found > 0)
+			failed, wrongly, planted, caught = failed+count(o.status == statusSlower), wrongly+count(o.blamed > 0), planted+len(o.planted), caught+o.found
 		}
-		fmt.Fprintf(w, "%-18s %-8s %6d %8d %8d %8d %10d %10d %8.1f\n", r.kind, r.load, n, failed, wrongly, caught, undecided, pairs, seconds/float64(n))
+		fmt.Fprintf(w, "%-18s %-8s %6d %8d %8d %8d %8d %10d %8d %8.1f\n", r.kind, r.load, n, failed, wrongly, planted, caught, undecided, pairs, seconds/float64(n))
 	}
 }
 
