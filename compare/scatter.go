@@ -97,9 +97,9 @@ func (s scatter) around(name, quantity string) (distance float64, n int) {
 	return distance, len(all)
 }
 
-// widen adds the scatter between two rankings to a clock's ratio. The accuracy needs none, since it
-// doesn't depend on how long calls take. If the scatter is not known, the ratio gets no interval.
-// widen returns the reasons to show.
+// widen widens the interval of a clock's ratio by the scatter between the two rankings. A ratio of accuracies needs
+// none, since they don't depend on how long calls take. The ratio loses its interval if the scatter or the cost's
+// interval is not known, or if a verdict is not trusted. widen returns the reasons to show.
 func (s scatter) widen(a, b *view.Figure, ratio *stats.Estimate) []string {
 	drop := func(reason string, args ...any) []string {
 		ratio.Lo, ratio.Hi = math.NaN(), math.NaN()

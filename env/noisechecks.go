@@ -144,7 +144,7 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 		if n.SwitchNs > 0 {
 			switches = append(switches, n.SwitchNs)
 		}
-		if n.MostColdNs(0) > d.MostColdNs(0) { // a neighbour may have come since the looks before
+		if n.MostColdNs(0) > d.MostColdNs(0) { // the longest refill of all looks counts: neighbours that use the caches come and go
 			d.RefillNs, d.Refills = n.RefillNs, n.Refills
 		}
 	}

@@ -25,8 +25,9 @@ const (
 	// A tail is fitted to these percentiles of the distances on its side. A twentieth of the machines that varies three
 	// times as much as the others shows at the outer one only.
 	innerRank, outerRank = 0.8, 0.99
-	// outerError over the root of the number of distances is one and a half standard errors of the ratio of the two
-	// percentiles, as a share: 2.0 for a normal distribution, 4.1 for t with 4 degrees of freedom (600 to 1,000 samples of 500).
+	// The ratio of the two percentiles of n distances is lowered by outerError/√n, as a share. One and a half standard
+	// errors are 2.0/√n if the distribution is normal, and 4.1/√n if it is t with 4 degrees of freedom (600 to 1,000
+	// samples of 500 distances). outerError lies between.
 	outerError = 3.0
 )
 

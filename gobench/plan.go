@@ -20,7 +20,8 @@ type Plan struct {
 	LeastRepetitions int
 	// MostRepetitions is the largest number of repetitions; 0 for no limit.
 	MostRepetitions int
-	// RunTime is the difference between the times of the two runs of a repetition, on a machine of its own.
+	// RunTime is by how much the run of many iterations is to take longer than that of few, if nothing else wants
+	// the CPUs.
 	RunTime time.Duration
 	// Gate has the limits for the two benchmarks of each group; nil for none. With a gate a group is measured
 	// until it is known on which side of the limit it lies. Groups that end early leave their time to the

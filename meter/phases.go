@@ -60,11 +60,11 @@ func (p *phases) snapshot() (Phases, Timed) {
 	return s, timed
 }
 
-// PhaseGroups counts the looks by tick. Looks in one tick depend on one another, and together tell no
-// more than one.
+// PhaseGroups counts the looks (calls that were recorded) by tick. Looks in one tick depend on one another, and
+// together tell no more than one.
 type PhaseGroups struct {
 	Count   uint64 `json:"count"`   // ticks with a look
-	Squared uint64 `json:"squared"` // sum of the squares of the looks in a tick
+	Squared uint64 `json:"squared"` // for each tick the number of its looks, squared; summed over the ticks
 }
 
 func (g *PhaseGroups) add(looks uint64) {

@@ -122,8 +122,7 @@ type Result struct {
 	Threads  int   `json:"threads"`
 	Events   int64 `json:"events"`
 	Lost     int64 `json:"lost"`
-	// Missed is the number of switches between threads that the kernel left out without counting
-	// them as lost.
+	// Missed is how often the kernel's events lacked switches between threads that it did not report as lost.
 	Missed int64  `json:"missed,omitempty"`
 	Parts  []Part `json:"parts"` // the largest first
 	// Wall says what the target did as a whole, during the WallNs in which it had any thread: at

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notedCall says why a system call is noted, and in which cases: how its arguments give the time until which
-// it waits at most, or what else they have to be.
+// notedCall describes a system call that the filter stops at and that is counted: why (what), and under which condition
+// on its arguments (form, arg). For most, the condition is that an argument limits how long the call waits.
 type notedCall struct {
 	what callKind
 	form callForm

@@ -36,7 +36,7 @@
 // come and go, the result may rest on the runs alone that they can hardly have delayed: there have to be 20 of these,
 // and the other runs have to be compatible with them.
 //
-// docs/programs.md describes all of this in detail.
+// docs/programs-method.md describes all of this in detail.
 //
 // [Here] finds out what has to be known of this machine, and [Measure] measures programs in turn:
 //

@@ -127,7 +127,7 @@ func qualities(r timermeter.Ranking) Section {
 	}
 }
 
-// verdictKeys returns keys for the looks of bars, if there is more than one look.
+// verdictKeys returns a key of the legend for each verdict that the bars show, if they show more than one.
 func verdictKeys(clocks []timermeter.Rating) (keys []Key) {
 	seen := distinct(clocks, func(c timermeter.Rating) stats.Verdict { return c.Verdict })
 	for _, v := range []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable} {

@@ -130,8 +130,8 @@ func (e experiment) on(r *clocktest.Recording) (outcome, error) {
 // slowed is the name of the benchmark that takes longer if a slowdown is planted.
 const slowed = "Benchmark0"
 
-// suite measures one suite, and judges it by the gate. Whether the plan calls a slowdown visible is found
-// beforehand, from a few pairs of equal code.
+// suite measures one suite, and judges it by the gate. If a slowdown is to be planted, a few pairs of equal code
+// first show whether --plan would call it visible.
 func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err error) {
 	m := newSimulated(r, seed, e)
 	plan := gobench.QuickPlan

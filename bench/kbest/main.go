@@ -103,7 +103,7 @@ type experiment struct {
 	trials int
 }
 
-// truthTime is the running time for which the truth is measured on each side of a measurement.
+// truthTime is about how long the work's true time is measured, before each measurement and again after it.
 const truthTime = 40 * time.Millisecond
 
 // measure lets each of the peers measure the same work, in turn.

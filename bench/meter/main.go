@@ -1,11 +1,11 @@
-// Command meter compares the discrete method with time.Now on the same calls. An HTTP server hashes a fixed
-// number of bytes for each request. A meter on the kernel's tick and a pair of time.Now both time the hashing.
+// Command meter compares package meter with time.Now on the same calls. An HTTP server hashes a fixed number of
+// bytes for each request. A meter on the kernel's coarse clock and a pair of time.Now both time the hashing.
 // The command says how far the two means lie apart, and whether the meter's interval covers the other mean.
 //
 //	cd bench && go run ./meter -duration 60s -procs 2 -busy 2
 //
-// A tick of 4 ms has 250 edges a second. The meter sees the share of them that falls into the hashing, so that
-// 10,000 edges take more than a minute. Several runs add up: -merge FILE reads what earlier runs counted, and
+// With a tick of 4 ms the coarse clock moves 250 times a second; each move is an edge. The meter sees only the edges
+// that fall into the hashing, so 10,000 of them take more than a minute. Several runs add up: -merge FILE reads what earlier runs counted, and
 // writes the sum back.
 package main
 

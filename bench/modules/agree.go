@@ -84,8 +84,8 @@ const headOfAgreement = "module                                     both  sec/op
 
 // report prints how many benchmarks both tools have, and those that disagree: whose intervals of the time do
 // not overlap, or whose allocations are not the same number (go test rounds it down). "sec/op" compares
-// chronoscope's time alone with that of go test, which is the same on a machine that does nothing else. "wall" compares
-// the times by the benchmarks' timers, which hold what others took.
+// chronoscope's time alone with go test's sec/op; the two are the same only if nothing else wants the CPUs. "wall"
+// compares the times by the benchmarks' own timers in both tools, which include what other programs took.
 func (a agreement) report(w io.Writer, module string, theirs, ours map[string]figure, took time.Duration) {
 	both, agree, disagree, unusable, walls, same, other := 0, 0, 0, 0, 0, 0, 0
 	var ratios []float64

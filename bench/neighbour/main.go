@@ -5,9 +5,9 @@
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./neighbour -chronoscope /tmp/chronoscope    # 7 minutes, on a calm machine with two CPUs
 //
-// While serve is stopped its turns fall due, so that all of them are taken in the half of the time in which it
-// runs. With half of the default budget, that half sees turns as often as a machine with the default budget
-// does.
+// A turn (a short measurement by serve) that falls due while serve is stopped is taken as soon as it goes on. So the
+// half of the time in which serve runs sees twice as many turns as usual. Half of the default budget makes up for
+// that.
 package main
 
 import (

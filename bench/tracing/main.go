@@ -84,7 +84,8 @@ func (e *experiment) compile(ctx context.Context, folder string) error {
 	return nil
 }
 
-// Each of two threads has turns of turnNs, each with two wake-ups and a switch at its end: 0.13 s in all.
+// Two threads share a CPU and run in turn, 200 times each, 0.13 s in all. A turn computes for turnNs, wakes two threads
+// of another process and then the other of the two, and ends with a switch.
 const (
 	turns, wakes = 200, 2
 	turnNs       = 1e9 / 3000

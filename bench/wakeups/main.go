@@ -149,7 +149,8 @@ func (e *experiment) compile(ctx context.Context) error {
 
 func (e *experiment) rounds(ms float64) string { return strconv.Itoa(int(ms * e.roundsPerMs)) }
 
-// both measures a subject without tracepoints and with them, and its truth between the runs.
+// both measures a subject without tracepoints and with them, as far as e.rights asks for it. Its true time comes from
+// runs in between, while the competitors are paused.
 func (e *experiment) both(ctx context.Context, name, competitors string, words []string, rows map[string]*row) error {
 	kind, n := load.Registers, 0
 	if competitors == "bursty" {

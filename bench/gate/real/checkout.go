@@ -98,7 +98,8 @@ func (c checkout) reset(ctx context.Context) error {
 	return c.git(ctx, "checkout", "-q", "-f", "HEAD", "--", ".")
 }
 
-// A benchmark's loop, and the count of repetitions of the small suite.
+// rounds matches a constant of the small suite, which says how often a benchmark repeats its work. loop matches a
+// benchmark with a loop, in any module.
 var (
 	rounds = regexp.MustCompile(`(?m)^const rounds(\w+) = (\d+)$`)
 	loop   = regexp.MustCompile(`(?m)^func (Benchmark\w+)\(b \*testing\.B\) \{\n(?:.*\n)*?\tfor .*\{\n((?:\t\t.*\n)+)\t\}\n`)

@@ -17,7 +17,7 @@ const Marker = "CHRONOSCOPE_BENCH_ON_ONE_CPU"
 
 // Confine runs the program once more with all its threads on that CPU, unless they are already there. Pinning a
 // thread does not pin the threads that the runtime started before, and package testing would measure on those.
-// done says that the other process has done the work.
+// done says that the caller has nothing left to do but return err.
 func Confine(ctx context.Context, cpu int, args []string, stdout io.Writer) (done bool, err error) {
 	if os.Getenv(Marker) != "" {
 		return false, nil
