@@ -3,7 +3,7 @@
 // adds a line to a file. A run that is started again with the same file continues where the last one ended.
 //
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
-//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -loads none,bursty,4 -out aa.csv
+//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -loads none,bursty,4 -nice -20 -max-time 6s -out aa.csv
 //	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -planted 0.05 -limit 0.01 -out ab.csv
 //	go run ./gate/real -chronoscope /tmp/chronoscope -gates 100 -module ~/btree -bench Get -layouts 4 -edits -out edits.csv
 package main
