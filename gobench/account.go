@@ -19,7 +19,8 @@ import (
 // time of that varies by milliseconds from process to process, which looks like a variation of the benchmark.
 // Therefore the testing package is compiled with two looks at the kernel's counters (go build -overlay): when the
 // benchmark's timer starts after the setup, and just after the benchmark's function. It also prints the
-// allocations before it divides and rounds them. The looks lie outside of the benchmark's timer.
+// allocations before it divides and rounds them. The looks lie outside of the benchmark's timer. RunParallel learns from the
+// measuring process how long an iteration takes ([Benchmark.IterationNs]).
 
 // account is what the testing package tells about the last run of a benchmark's function.
 type account struct {
@@ -38,19 +39,20 @@ type account struct {
 //go:embed account/*.go.txt
 var accountFiles embed.FS
 
-// Code of the testing package that starts a benchmark's timer, that resets it, that runs the benchmark's function, and that
-// writes what was allocated.
+// Code of the testing package that starts a benchmark's timer, that resets it, that runs the benchmark's function, that runs
+// a function in several goroutines, and that writes what was allocated.
 var (
 	startsTimer   = regexp.MustCompile(`(?m)^func \(b \*B\) StartTimer\(\) \{\n\tif !b\.timerOn \{\n`)
 	resetsTimer   = regexp.MustCompile(`(?m)^func \(b \*B\) ResetTimer\(\) \{\n`)
 	runsBenchmark = regexp.MustCompile(`(?m)^\tb\.ResetTimer\(\)\n\tb\.StartTimer\(\)\n\tb\.benchFunc\(b\)\n\tb\.StopTimer\(\)\n`)
+	runsParallel  = regexp.MustCompile(`(?m)^func \(b \*B\) RunParallel\(body func\(\*PB\)\) \{\n`)
 	writesMemory  = regexp.MustCompile(`(?m)^func \(r BenchmarkResult\) MemString\(\) string \{`)
 )
 
 // withAccount returns the source of the testing package's benchmarks with the looks added. It returns false if
 // the source is not as expected.
 func withAccount(source string) (string, bool) {
-	for _, part := range []*regexp.Regexp{startsTimer, resetsTimer, runsBenchmark, writesMemory} {
+	for _, part := range []*regexp.Regexp{startsTimer, resetsTimer, runsBenchmark, runsParallel, writesMemory} {
 		if len(part.FindAllString(source, 2)) != 1 {
 			return "", false
 		}
@@ -58,6 +60,7 @@ func withAccount(source string) (string, bool) {
 	source = startsTimer.ReplaceAllString(source, "${0}\t\tchronoscopeStart(b.N, b.duration)\n")
 	source = resetsTimer.ReplaceAllString(source, "${0}\tif b.timerOn {\n\t\tchronoscopeStart(b.N, 0)\n\t}\n")
 	source = runsBenchmark.ReplaceAllString(source, "\tchronoscopeLooks = 0\n${0}\tchronoscopeEnd()\n")
+	source = runsParallel.ReplaceAllString(source, "${0}\tb.previousN, b.previousDuration = chronoscopePrevious(b.previousN, b.previousDuration)\n")
 	return writesMemory.ReplaceAllString(source, "func (r BenchmarkResult) chronoscopeMemString() string {"), true
 }
 

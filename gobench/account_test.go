@@ -18,17 +18,20 @@ func TestWithAccount(t *testing.T) {
 	const runs = "func (b *B) runN(n int) {\n\tb.ResetTimer()\n\tb.StartTimer()\n\tb.benchFunc(b)\n\tb.StopTimer()\n}\n"
 	const starts = "func (b *B) StartTimer() {\n\tif !b.timerOn {\n\t\tb.timerOn = true\n\t}\n}\n"
 	const resets = "func (b *B) ResetTimer() {\n\tb.duration = 0\n}\n"
+	const parallel = "func (b *B) RunParallel(body func(*PB)) {\n}\n"
 	const writes = "func (r BenchmarkResult) MemString() string {\n\treturn \"\"\n}\n"
-	got, ok := withAccount(starts + resets + runs + writes)
+	got, ok := withAccount(starts + resets + runs + parallel + writes)
 	want := strings.Replace(starts, "timerOn {\n", "timerOn {\n\t\tchronoscopeStart(b.N, b.duration)\n", 1)
 	want += strings.Replace(resets, "{\n", "{\n\tif b.timerOn {\n\t\tchronoscopeStart(b.N, 0)\n\t}\n", 1)
-	want += strings.Replace(strings.Replace(runs, "StopTimer()\n", "StopTimer()\n\tchronoscopeEnd()\n", 1), "\tb.ResetTimer", "\tchronoscopeLooks = 0\n\tb.ResetTimer", 1) + strings.Replace(writes, "MemString", "chronoscopeMemString", 1)
+	want += strings.Replace(strings.Replace(runs, "StopTimer()\n", "StopTimer()\n\tchronoscopeEnd()\n", 1), "\tb.ResetTimer", "\tchronoscopeLooks = 0\n\tb.ResetTimer", 1)
+	want += strings.Replace(parallel, "{\n", "{\n\tb.previousN, b.previousDuration = chronoscopePrevious(b.previousN, b.previousDuration)\n", 1) + strings.Replace(writes, "MemString", "chronoscopeMemString", 1)
 	if !ok || got != want {
 		t.Errorf("%v:\n%s", ok, got)
 	}
 	for _, other := range []string{
-		"", starts, resets, runs, writes, resets + runs + writes, starts + runs + writes, starts + resets + writes, starts + resets + runs,
-		starts + resets + runs + runs + writes, starts + resets + strings.Replace(runs, "\tb.ResetTimer()\n", "", 1) + writes,
+		"", resets + runs + parallel + writes, starts + runs + parallel + writes, starts + resets + parallel + writes, starts + resets + runs + writes,
+		starts + resets + runs + parallel, starts + resets + runs + runs + parallel + writes,
+		starts + resets + strings.Replace(runs, "\tb.ResetTimer()\n", "", 1) + parallel + writes,
 	} {
 		if got, ok := withAccount(other); ok {
 			t.Errorf("changed %q to %q", other, got)

@@ -48,6 +48,7 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 				return nil
 			}
 		}
+		s.Benchmark.IterationNs = o.TimedNs / float64(n)
 		grown := math.Max(1, dedicatedNs(o)-onceNs)
 		s.slowedByTracing = float64(o.Signals) > muchSignals*o.WallNs/1e9
 		most := mostN
@@ -115,14 +116,15 @@ func dedicatedNs(o Observation) float64 {
 // as each choice rests on a single run.
 const alikeWithin = 20
 
-// alike gives the benchmarks of a group the same number of iterations, and the same tracing. Otherwise a cost
-// that is not in proportion to the iterations would look like a difference.
+// alike gives the benchmarks of a group the same number of iterations, the same tracing, and the same time of an iteration for
+// RunParallel, which is the shortest. Otherwise a cost that is not in proportion to the iterations would look like a
+// difference.
 func alike(group []*Series) {
-	slowedByTracing, tooSlow, fewest := false, false, int(mostN)
+	slowedByTracing, tooSlow, fewest, iterationNs := false, false, int(mostN), math.Inf(1)
 	for _, s := range group {
 		slowedByTracing, tooSlow = slowedByTracing || s.slowedByTracing, tooSlow || s.tooSlow
 		if s.many > 0 {
-			fewest = min(fewest, s.many)
+			fewest, iterationNs = min(fewest, s.many), min(iterationNs, s.Benchmark.IterationNs)
 		}
 	}
 	for _, s := range group {
@@ -133,6 +135,7 @@ func alike(group []*Series) {
 			s.standIn()
 		case s.many <= alikeWithin*fewest:
 			s.choose(fewest)
+			s.Benchmark.IterationNs = iterationNs
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []str
 	if b.SetProcs > 0 {
 		args = append(args, "-test.cpu="+strconv.Itoa(b.SetProcs))
 	}
-	env = append(env, "CHRONOSCOPE_PID="+strconv.Itoa(os.Getpid()), "CHRONOSCOPE_GOROUTINES="+strconv.Itoa(b.waiting()+1), "CHRONOSCOPE_PADDING="+strings.Repeat("x", b.Padding))
+	env = append(env, "CHRONOSCOPE_PID="+strconv.Itoa(os.Getpid()), "CHRONOSCOPE_GOROUTINES="+strconv.Itoa(b.waiting()+1), "CHRONOSCOPE_PADDING="+strings.Repeat("x", b.Padding), "CHRONOSCOPE_ITERATION_NS="+strconv.FormatFloat(b.IterationNs, 'f', -1, 64))
 	var output tail
 	command := process.Command{
 		Path: b.Binary, Dir: b.Dir, CPUs: p.CPUs, Stdout: &output, Stderr: &output, Untraced: !traced, Env: env,
