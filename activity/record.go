@@ -225,8 +225,8 @@ func (r *recorder) close() {
 
 func (r *recorder) run(ctx context.Context) {
 	t := r.trace
-	touch(t.Gaps[:cap(t.Gaps)])
-	touch(t.Joins[:cap(t.Joins)])
+	clear(t.Gaps[:cap(t.Gaps)]) // maps its pages: otherwise the first write to each would be a page fault amid the recording
+	clear(t.Joins[:cap(t.Joins)])
 	collections := collectionsSoFar()
 	duration := int64(float64(r.options.Duration.Nanoseconds()) / t.TickNs)
 	spell := int64(spellNs / t.TickNs)
@@ -373,15 +373,6 @@ func (r *recorder) keep(a Anchor) {
 // about the first gap.
 func (r *recorder) unsettled() bool {
 	return r.pending >= 0 && len(r.trace.Gaps) < cap(r.trace.Gaps)
-}
-
-// touch writes to all of a slice, so that its pages are mapped: otherwise the first write to each
-// page would be a page fault in the middle of the recording.
-func touch[T any](s []T) {
-	var zero T
-	for i := range s {
-		s[i] = zero
-	}
 }
 
 // take adds gaps to the trace and returns how many it added; gaps that don't fit are only counted. A gap that

@@ -65,8 +65,7 @@ func (s *search) measure(ctx context.Context, commit, n int) error {
 	}
 	s.tell()
 	more, err := s.measurer.Compare(ctx, commit, n)
-	var skip *SkipError
-	if errors.As(err, &skip) {
+	if skip, ok := errors.AsType[*SkipError](err); ok {
 		m.skipped = skip
 		return nil
 	}

@@ -1,6 +1,7 @@
 package bytecode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,18 +84,8 @@ func prepare(ctx context.Context, o Options) (*running, error) {
 }
 
 func (r *running) defaults() {
-	if r.Mode == "" {
-		r.Mode = Interpreter
-	}
-	if r.Length == 0 {
-		r.Length = DefaultLength
-	}
-	if r.Duration == 0 {
-		r.Duration = DefaultDuration
-	}
-	if r.ReferenceDuration == 0 {
-		r.ReferenceDuration = DefaultReferenceDuration
-	}
+	r.Mode, r.Length = cmp.Or(r.Mode, Interpreter), cmp.Or(r.Length, DefaultLength)
+	r.Duration, r.ReferenceDuration = cmp.Or(r.Duration, DefaultDuration), cmp.Or(r.ReferenceDuration, DefaultReferenceDuration)
 	if len(r.Methods) == 0 {
 		r.Methods = []Method{Counter, Discrete, Bernoulli}
 	}

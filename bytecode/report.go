@@ -1,7 +1,6 @@
 package bytecode
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -222,9 +221,7 @@ func leading(r *Result, methods []Method) Method {
 }
 
 // noTime returns the estimate of a time that could not be measured.
-func noTime() stats.Estimate {
-	return stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "none"}
-}
+func noTime() stats.Estimate { return stats.NoEstimate("ns", "none") }
 
 func overheadOf(r *Result, m Method) stats.Estimate {
 	if e, ok := r.Overhead[m]; ok {

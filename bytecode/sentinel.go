@@ -1,6 +1,7 @@
 package bytecode
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -31,7 +32,7 @@ func (s *Series) slowGroups() []map[int]bool {
 	for i := range s.Starts {
 		alone := s.Starts[i].Alone
 		usualNop, usualDivide := s.usually(fast, alone), s.usually(divide, alone)
-		usualHere := lowerQuartile(fast[i])
+		usualHere := lowerQuartile(slices.Collect(maps.Values(fast[i])))
 		for group, ns := range fast[i] {
 			if ns > slowInStart*usualHere || ns > slowNop*usualNop || divide[i][group] > slowDivide*usualDivide {
 				slow[i][group], slow[i][group-1] = true, true
@@ -68,22 +69,15 @@ func (s *Series) sentinelTimes(name string) []map[int]float64 {
 // usually returns the undisturbed time of a sentinel: the lower quartile over all starts of the same
 // sort (with the reference alone, or joint).
 func (s *Series) usually(times []map[int]float64, alone bool) float64 {
-	all := map[int]float64{}
+	var all []float64
 	for i := range times {
 		if s.Starts[i].Alone == alone {
-			for _, ns := range times[i] {
-				all[len(all)] = ns
-			}
+			all = slices.AppendSeq(all, maps.Values(times[i]))
 		}
 	}
 	return lowerQuartile(all)
 }
 
-func lowerQuartile(times map[int]float64) float64 {
-	var values []float64
-	for _, ns := range times {
-		values = append(values, ns)
-	}
-	slices.Sort(values)
-	return stats.Quantile(values, 0.25)
+func lowerQuartile(times []float64) float64 {
+	return stats.Quantile(slices.Sorted(slices.Values(times)), 0.25)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"chronoscope/stats"
@@ -26,12 +27,7 @@ func Find(points []Point, most float64) Result {
 	known := map[[3]int]float64{}
 	for len(ends) > 1 {
 		values = pValues(found, points, out, ends, most, known)
-		worst := 0
-		for i, p := range values {
-			if p > values[worst] {
-				worst = i
-			}
-		}
+		worst := floats.MaxIdx(values)
 		if values[worst] <= most {
 			break
 		}

@@ -81,10 +81,7 @@ func unusable(a, b *view.Figure) (reasons []string) {
 	return reasons
 }
 
-func noRatio() stats.Estimate {
-	nan := math.NaN()
-	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ratio", Statistic: "ratio"}
-}
+func noRatio() stats.Estimate { return stats.NoEstimate("ratio", "ratio") }
 
 // ratio returns b over a. Its interval follows from those of the two, which were measured
 // independently, on the scale of logarithms: the squared distances from value to bound are added,

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+
 	"chronoscope/record"
 	"chronoscope/stats"
 	"chronoscope/view"
@@ -72,13 +74,7 @@ func withoutStandIns(rows []*joined) []*joined {
 			}
 		}
 	}
-	var kept []*joined
-	for _, r := range rows {
-		if !drop[r] {
-			kept = append(kept, r)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(rows, func(r *joined) bool { return drop[r] })
 }
 
 // row compares each subject's figure with the first one's. The scatters are those of the subjects

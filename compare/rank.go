@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"chronoscope/record"
@@ -16,7 +17,7 @@ import (
 func rankRows(rows []record.ComparisonRow) (ranks []record.ComparisonRow) {
 	var qualities []record.ComparisonRow
 	for _, r := range rows {
-		if r.Topic == view.TopicClock && r.Quantity == "quality" && complete(r) {
+		if r.Topic == view.TopicClock && r.Quantity == "quality" && !slices.Contains(r.Values, nil) {
 			qualities = append(qualities, r)
 		}
 	}
@@ -38,16 +39,6 @@ func rankRows(rows []record.ComparisonRow) (ranks []record.ComparisonRow) {
 		ranks = append(ranks, row)
 	}
 	return ranks
-}
-
-// complete reports whether each subject has a value.
-func complete(r record.ComparisonRow) bool {
-	for _, v := range r.Values {
-		if v == nil {
-			return false
-		}
-	}
-	return true
 }
 
 func rank(qualities []record.ComparisonRow, own record.ComparisonRow, subject int) stats.Estimate {

@@ -22,28 +22,18 @@ func (s span) middle() float64 { return s.lo + (s.hi-s.lo)/2 }
 func agreement(spans []span) (common span, count int) {
 	type edge struct {
 		at    float64
-		enter bool
+		opens int // 1 where a span begins, -1 where it ends
 	}
 	edges := make([]edge, 0, 2*len(spans))
 	for _, s := range spans {
-		edges = append(edges, edge{s.lo, true}, edge{s.hi, false})
+		edges = append(edges, edge{s.lo, 1}, edge{s.hi, -1})
 	}
-	slices.SortFunc(edges, func(a, b edge) int {
-		if c := cmp.Compare(a.at, b.at); c != 0 || a.enter == b.enter {
-			return c
-		}
-		if a.enter { // spans that only touch overlap too
-			return -1
-		}
-		return 1
+	slices.SortFunc(edges, func(a, b edge) int { // spans that only touch overlap too
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.opens, a.opens))
 	})
 	open := 0
 	for i, e := range edges {
-		if !e.enter {
-			open--
-			continue
-		}
-		if open++; open > count {
+		if open += e.opens; open > count {
 			// The next edge closes a span; otherwise the count would be higher there.
 			count, common = open, span{e.at, edges[i+1].at}
 		}

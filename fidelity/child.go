@@ -150,8 +150,7 @@ func (c *served) rated(o orderedClock) (clock.Rated, error) {
 // openAny opens a clock of this process, or an independent reference.
 func openAny(name string) (*clock.Clock, error) {
 	c, err := clock.Open(name)
-	var unknown *clock.UnknownName
-	if !errors.As(err, &unknown) {
+	if _, unknown := errors.AsType[*clock.UnknownName](err); !unknown {
 		return c, err
 	}
 	found, _ := References(os.DirFS("/"), time.Second)
@@ -188,11 +187,4 @@ func (c *served) receive(message any) error {
 	return nil
 }
 
-func (c *served) send(a answer) error {
-	line, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	_, err = c.out.Write(append(line, '\n'))
-	return err
-}
+func (c *served) send(a answer) error { return json.NewEncoder(c.out).Encode(a) }

@@ -3,6 +3,7 @@ package fidelity
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"chronoscope/clock"
 	"chronoscope/stats"
@@ -94,13 +95,7 @@ func (r *Result) measure(counter, reference clock.Rated) {
 }
 
 func undisturbed(counter clock.Rated, samples []Sample) []Sample {
-	var kept []Sample
-	for _, s := range samples {
-		if !disturbed(counter, s) {
-			kept = append(kept, s)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return disturbed(counter, s) })
 }
 
 // judge sets the faults that this workload shows, and the verdict.

@@ -109,8 +109,7 @@ func (e *experiment) workload(ctx context.Context, w Workload) {
 	requests := e.Plan.requests(w.Name)
 	planned := e.doneNs + e.Plan.totalNs([]Workload{w})
 	defer func() { e.doneNs = planned }()
-	var refused *Refused
-	if errors.As(CheckWorkload(e.Counter, e.Reference, w), &refused) {
+	if refused, ok := errors.AsType[*Refused](CheckWorkload(e.Counter, e.Reference, w)); ok {
 		e.outcome.Refused = append(e.outcome.Refused, refused)
 		return
 	}

@@ -106,14 +106,7 @@ func (c *child) ask(message any, stopNs float64, stop func(pid int, ns float64) 
 	return sample, nil
 }
 
-func (c *child) send(message any) error {
-	line, err := json.Marshal(message)
-	if err != nil {
-		return err
-	}
-	_, err = c.in.Write(append(line, '\n'))
-	return err
-}
+func (c *child) send(message any) error { return json.NewEncoder(c.in).Encode(message) }
 
 func (c *child) stopWhenReady(ns float64, stop func(pid int, ns float64) error) error {
 	if b, err := c.out.ReadByte(); err != nil {

@@ -208,13 +208,7 @@ func distance(below, above []float64) float64 {
 // medianAndDeviation returns the median, and the median absolute deviation scaled to the standard
 // deviation of a normal distribution.
 func medianAndDeviation(values []float64) (median, deviation float64) {
-	sorted := slices.Sorted(slices.Values(values))
-	median = stats.Quantile(sorted, 0.5)
-	for i, v := range sorted {
-		sorted[i] = math.Abs(v - median)
-	}
-	slices.Sort(sorted)
-	return median, 1.4826 * stats.Quantile(sorted, 0.5)
+	return stats.Median(values), stats.DeviationOfMAD * stats.MAD(values)
 }
 
 // placed is a tier with its machines.

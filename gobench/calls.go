@@ -77,8 +77,7 @@ func (s *Series) MeasureCalls(ctx context.Context, r CallRunner, plan Plan) erro
 	var all []call
 	for range callsProcesses {
 		calls, err := r.RunCalls(ctx, s.Benchmark, callsWarming+n)
-		var failed *FailedError
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*FailedError](err); ok {
 			s.calls = noCalls()
 			s.calls.Reasons = []string{failed.reason()}
 			return nil

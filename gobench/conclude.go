@@ -17,7 +17,7 @@ const (
 
 // Conclude returns what the repetitions of a benchmark show.
 func Conclude(s *Series, plan Plan, setting Setting) *Result {
-	unknown := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ns", Statistic: "median"}
+	unknown := stats.NoEstimate("ns", "median")
 	r := &Result{
 		Benchmark: s.Benchmark, Repetitions: s.Repetitions, Duets: s.Duets, NoDuets: s.NoDuets, Judgement: stats.NewJudgement(),
 		Summary: Summary{Estimate: unknown, Wall: unknown, CPU: unknown, Cycles: unknown, Iterations: s.many, Calls: s.calls},

@@ -67,7 +67,7 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 // runs, divided by the time of a timed iteration. Its bounds leave out a tenth of the repetitions on either
 // side, and allow for a shared core. All are NaN if there was no late run.
 func (c *conclusion) lateCost() stats.Estimate {
-	e := stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "ratio"}
+	e := stats.NoEstimate("ratio", "")
 	if len(c.series.late) == 0 {
 		return e
 	}

@@ -359,8 +359,7 @@ func (m *measurement) run(ctx context.Context, s *Series, n int, traced bool) (O
 	layout, _ := s.Benchmark.next(s.Repetitions)
 	o, err := m.runner.Run(ctx, s.Benchmark.placed(layout, m.places), n, traced)
 	s.spent, s.ownSpent = s.spent+time.Duration(processNs(o)), s.ownSpent+time.Duration(processNs(o))
-	var failed *FailedError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*FailedError](err); ok {
 		s.Failure = failed
 		return o, nil
 	}

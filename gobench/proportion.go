@@ -145,11 +145,5 @@ func (c *conclusion) ranNs(o Observation) float64 {
 
 // beyondChance returns the median of the values that are known, with bounds of NaN if there are too few.
 func beyondChance(values []float64) stats.Estimate {
-	var known []float64
-	for _, v := range values {
-		if !math.IsNaN(v) {
-			known = append(known, v)
-		}
-	}
-	return stats.MedianInterval(known, "")
+	return stats.MedianInterval(slices.DeleteFunc(slices.Clone(values), math.IsNaN), "")
 }

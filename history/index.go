@@ -4,15 +4,13 @@ import (
 	"bufio"
 	"encoding/gob"
 	"errors"
-	"fmt"
-	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"chronoscope/internal/wholefile"
 	"chronoscope/record"
 	"chronoscope/stats"
 	"chronoscope/view"
@@ -117,7 +115,7 @@ func Open(s record.Store) (x Index, read int, err error) {
 	if err != nil {
 		return x, 0, err
 	}
-	save(s.IndexFile(), build.Index)
+	save(s.IndexFile(), build.Index) // without an index the next call reads all records again
 	return build.Index, len(unknown), nil
 }
 
@@ -225,25 +223,13 @@ func (c columns) sound(records int) bool {
 	return true
 }
 
-// save writes the index, completely or not at all.
-func save(file string, x Index) error {
+// save writes the index, if that can be done.
+func save(file string, x Index) {
 	if file == "" {
-		return errors.New("the store has no place for an index")
+		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".unfinished-index-")
-	if errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("writing the index of records: %w", err)
-	}
-	to := bufio.NewWriterSize(f, 1<<20)
-	err = errors.Join(gob.NewEncoder(to).Encode(stored{indexVersion, x.Records, x.figures}), to.Flush(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	_ = wholefile.Write(file, ".unfinished-index-", func(f *os.File) error {
+		to := bufio.NewWriterSize(f, 1<<20)
+		return errors.Join(gob.NewEncoder(to).Encode(stored{indexVersion, x.Records, x.figures}), to.Flush())
+	})
 }

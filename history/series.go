@@ -6,8 +6,9 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"chronoscope/changepoint"
 	"chronoscope/compare"
@@ -49,21 +50,16 @@ func Of(h record.Header, x Index, f Filter) record.History {
 // inParallel calls a function for each series, in parallel, and returns the results.
 func inParallel[T any](all []*series, of func(*series) T) []T {
 	results := make([]T, len(all))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				results[i] = of(all[i])
-			}
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	for i, s := range all {
+		s.place = i
+		workers.Go(func() error {
+			results[i] = of(s)
+			return nil
 		})
 	}
-	for i := range all {
-		all[i].place = i
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	_ = workers.Wait() // none fails
 	return results
 }
 
@@ -238,7 +234,7 @@ func (s *series) document(found changepoint.Result) record.HistorySeries {
 	for i, c := range found.Changes {
 		d.Changes = append(d.Changes, record.HistoryChange{
 			At: c.At, First: c.First, Last: c.Last, Change: s.asChange(c.Shift, logs), PValue: c.PValue,
-			Outcome: compare.Direction(s.Quantity, s.Better, sign(c.Shift.Value)), MendedBy: mendedBy(found, i),
+			Outcome: compare.Direction(s.Quantity, s.Better, int(math.Copysign(1, c.Shift.Value))), MendedBy: mendedBy(found, i),
 		})
 	}
 	if logs {
@@ -261,16 +257,9 @@ func (s *series) asChange(shift stats.Estimate, logs bool) stats.Estimate {
 
 func (s *series) tipOutcome(tip changepoint.Tip) string {
 	if tip.PValue < changepoint.FalseTips {
-		return compare.Direction(s.Quantity, s.Better, sign(tip.Shift.Value))
+		return compare.Direction(s.Quantity, s.Better, int(math.Copysign(1, tip.Shift.Value)))
 	}
 	return compare.Undecided
-}
-
-func sign(x float64) int {
-	if x < 0 {
-		return -1
-	}
-	return 1
 }
 
 // newest returns how many points at the end belong to the newest commit.

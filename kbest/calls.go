@@ -50,10 +50,12 @@ func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*
 	var seen looks
 	s.takeLook(o, &seen)
 	c := &Calls{Name: subject.Name, Marked: map[Reason]int{}, Judgement: stats.NewJudgement(), Samples: make([]Sample, 0, plan.Calls)}
-	s.takeOne(&subject) // the first call is slower, and does not count
+	bare := *s // probes and counters would take longer than the call
+	bare.CoreHz, bare.Slowed, bare.Counted, bare.Allocated = nil, nil, nil, nil
+	bare.take(&subject, 1) // the first call is slower, and does not count
 	ranNs := 0.0
 	for len(c.Samples) < plan.Calls && ctx.Err() == nil {
-		x := s.takeOne(&subject)
+		x := bare.take(&subject, 1)
 		ranNs += x.spentNs()
 		if c.Samples = append(c.Samples, x); seen.due(ranNs, x.spentNs()) {
 			s.takeLook(o, &seen)
@@ -64,32 +66,6 @@ func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*
 		c.Lower(stats.Suspect, "it was interrupted after %d calls", len(c.Samples))
 	}
 	return c, ctx.Err()
-}
-
-// takeOne times a single call.
-func (s *Station) takeOne(subject *Subject) (x Sample) {
-	if s.Settle != nil {
-		s.Settle()
-	}
-	if subject.Before != nil {
-		subject.Before()
-	}
-	if subject.Setup != nil {
-		subject.Setup(1)
-	}
-	x.N = 1
-	collections := s.collections()
-	before := s.look()
-	start := s.Clock.Start()
-	subject.Run(1)
-	end := s.Clock.End()
-	after := s.look()
-	x.Collections = s.collections() - collections
-	x.WallNs, x.Use, x.Migrated = s.Clock.Ns(end-start), after.Since(before), after.CPU != before.CPU
-	if subject.After != nil {
-		subject.After()
-	}
-	return x
 }
 
 // leastAwayNs is the smallest lack of CPU time that reading errors do not explain.

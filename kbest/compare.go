@@ -38,7 +38,7 @@ func Compare(a, b *Result, tolerance float64) (*Comparison, error) {
 	case !(tolerance >= 0 && tolerance < 1):
 		return nil, fmt.Errorf("kbest: a tolerance of %v: choose a share from 0 to below 1 (0.01 is usual)", tolerance)
 	}
-	c := &Comparison{A: a.Name, B: b.Name, Ratio: unknown("", "ratio"), P: nan, Outcome: stats.Undecided, Judgement: stats.NewJudgement()}
+	c := &Comparison{A: a.Name, B: b.Name, Ratio: stats.NoEstimate("", "ratio"), P: nan, Outcome: stats.Undecided, Judgement: stats.NewJudgement()}
 	c.Join(a.Judgement)
 	if b != a {
 		c.Join(b.Judgement)
@@ -144,7 +144,7 @@ func (c *conclusion) allPerCall() []float64 {
 // ratio returns the time of b divided by that of a.
 func (p pair) ratio() stats.Estimate {
 	if !p.a.sufficient() || !p.b.sufficient() {
-		return unknown("", "ratio")
+		return stats.NoEstimate("", "ratio")
 	}
 	if p.rounds == 0 || p.uneven || p.a.blocks || p.b.blocks || p.a.Estimate.Statistic == Mean || p.b.Estimate.Statistic == Mean {
 		return quotient(p.b.Estimate, p.a.Estimate)
@@ -155,7 +155,7 @@ func (p pair) ratio() stats.Estimate {
 // quotient returns the quotient of two independent estimates.
 func quotient(over, under stats.Estimate) stats.Estimate {
 	if !(under.Lo > 0) {
-		return unknown("", "ratio")
+		return stats.NoEstimate("", "ratio")
 	}
 	return stats.Estimate{
 		Value: over.Value / under.Value, Lo: over.Lo / under.Hi, Hi: over.Hi / under.Lo,
@@ -189,7 +189,7 @@ func (p pair) paired() stats.Estimate {
 		slices.Sort(values)
 	}
 	if !(ratios[0] > 0) {
-		return unknown("", "ratio")
+		return stats.NoEstimate("", "ratio")
 	}
 	e := stats.Estimate{Value: stats.Quantile(ratios, 0.5), Lo: stats.Quantile(ratios, 0.01), Hi: stats.Quantile(ratios, 0.99), Statistic: "ratio", N: min(a.to-a.from, b.to-b.from)}
 	strange := math.Hypot(a.strangeNs(spreadsA)/observedA, b.strangeNs(spreadsB)/observedB)

@@ -22,7 +22,7 @@ func TestEmptyCall(t *testing.T) {
 			t.Errorf("%v ns: %+v, %+v", c.ns, r.Estimate, r.Judgement)
 		}
 	}
-	r := &Result{Estimate: unknown("ns", MinK), Judgement: stats.NewJudgement()}
+	r := &Result{Estimate: stats.NoEstimate("ns", MinK), Judgement: stats.NewJudgement()}
 	if s.station.judgeCall(background, DefaultPlan, r); r.Verdict != stats.Trusted {
 		t.Errorf("a figure that is not there: %+v", r.Judgement)
 	}

@@ -3,7 +3,6 @@ package kbest
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"chronoscope/stats"
@@ -151,8 +150,9 @@ func (c *conclusion) drift() float64 {
 	}
 	var earlier, clearest float64
 	at := 0
-	for i, rank := range midranks(runs) {
-		earlier += rank
+	twice, _ := stats.TwiceMidranks(runs) // times are no NaN
+	for i, rank := range twice {
+		earlier += float64(rank) / 2
 		if i+1 < fewest || n-i-1 < fewest {
 			continue
 		}
@@ -166,17 +166,6 @@ func (c *conclusion) drift() float64 {
 		return 0
 	}
 	return stats.Median(runs[at:])/stats.Median(runs[:at]) - 1
-}
-
-// midranks returns the ranks of values, from 1 on. Equal values share the middle of their ranks.
-func midranks(values []float64) (ranks []float64) {
-	sorted := slices.Sorted(slices.Values(values))
-	for _, v := range values {
-		less, _ := slices.BinarySearch(sorted, v)
-		upTo, _ := slices.BinarySearch(sorted, math.Nextafter(v, inf))
-		ranks = append(ranks, float64(less+upTo+1)/2)
-	}
-	return ranks
 }
 
 // mostRejected names the reason for which most samples were rejected, for a message; "" if none was.

@@ -47,11 +47,11 @@ func (s *Station) overhead() overhead {
 	looks, counted := make([]float64, 0, emptyLooks), make([]float64, 0, emptyLooks)
 	for range emptyLooks {
 		before := s.look()
-		cycles := s.counted()
+		cycles := ask(s.Counted, 0)
 		start := s.Clock.Start()
 		nothing(0)
 		end := s.Clock.End()
-		counted = append(counted, float64(s.counted()-cycles))
+		counted = append(counted, float64(ask(s.Counted, 0)-cycles))
 		after := s.look()
 		if use := after.Since(before); use.InvoluntarySwitches+use.VoluntarySwitches == 0 {
 			looks = append(looks, float64(use.CPUNs)-s.Clock.Ns(end-start))

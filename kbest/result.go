@@ -60,18 +60,14 @@ type Result struct {
 	from *conclusion
 }
 
-func unknown(unit, statistic string) stats.Estimate {
-	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: unit, Statistic: statistic}
-}
-
 // conclude returns the result of a subject from the samples so far.
 func (m *measurement) conclude(s *series) *Result {
 	r := &Result{
 		Name: s.subject.Name, Trials: s.trials, Calls: s.n, Samples: s.samples, Watched: m.watched,
 		Corrected: map[Reason]int{}, Rejected: map[Reason]int{}, Judgement: stats.NewJudgement(),
-		Estimate: unknown("ns", MinK), Cycles: unknown("cycles", MinK), CPU: unknown("ns", MinK), Wall: unknown("ns", MinK),
-		Mean:  unknown("ns", Mean),
-		Ticks: unknown("ticks", MinK), Counted: unknown("cycles", MinK),
+		Estimate: stats.NoEstimate("ns", MinK), Cycles: stats.NoEstimate("cycles", MinK), CPU: stats.NoEstimate("ns", MinK), Wall: stats.NoEstimate("ns", MinK),
+		Mean:  stats.NoEstimate("ns", Mean),
+		Ticks: stats.NoEstimate("ticks", MinK), Counted: stats.NoEstimate("cycles", MinK),
 		WallClaim: inf,
 	}
 	c := &conclusion{Result: r, m: m, series: s, speed: coreSpeedOf(s.samples), meanwhile: nan}
@@ -173,7 +169,7 @@ func (c *conclusion) publish() {
 func fromBest(b *Best, unit string) stats.Estimate {
 	v := b.Values()
 	if len(v) == 0 {
-		return unknown(unit, MinK)
+		return stats.NoEstimate(unit, MinK)
 	}
 	return stats.Estimate{Value: v[0], Lo: v[0], Hi: v[len(v)-1], Unit: unit, Statistic: MinK, N: len(v)}
 }

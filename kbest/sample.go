@@ -87,17 +87,17 @@ func (s *Station) take(subject *Subject, n int) (x Sample) {
 		x.setUp = s.setUp(subject, n)
 	}
 	x.N = n
-	x.CoreHzBefore, x.SlowedBefore = s.coreHz(), slowed(s)
-	collections, allocated := s.collections(), s.allocated()
+	x.CoreHzBefore, x.SlowedBefore = ask(s.CoreHz, nan), ask(s.Slowed, nan)
+	collections, allocated := ask(s.Collections, 0), ask(s.Allocated, 0)
 	before := s.look()
-	counted := s.counted()
+	counted := ask(s.Counted, 0)
 	start := s.Clock.Start()
 	subject.Run(n)
 	end := s.Clock.End()
-	x.Counted = s.counted() - counted
+	x.Counted = ask(s.Counted, 0) - counted
 	after := s.look()
-	x.Collections, x.Allocated = s.collections()-collections, s.allocated()-allocated
-	x.CoreHzAfter, x.SlowedAfter = s.coreHz(), slowed(s)
+	x.Collections, x.Allocated = ask(s.Collections, 0)-collections, ask(s.Allocated, 0)-allocated
+	x.CoreHzAfter, x.SlowedAfter = ask(s.CoreHz, nan), ask(s.Slowed, nan)
 	x.WallNs = s.Clock.Ns(end - start)
 	x.Use = after.Since(before)
 	x.Migrated = after.CPU != before.CPU

@@ -8,11 +8,11 @@ type setUp struct {
 
 // setUp measures subject.Setup(n).
 func (s *Station) setUp(subject *Subject, n int) setUp {
-	allocated := s.allocated()
+	allocated := ask(s.Allocated, 0)
 	start := s.Clock.Start()
 	subject.Setup(n)
 	ns := s.Clock.Ns(s.Clock.End() - start)
-	return setUp{ns, s.allocated() - allocated}
+	return setUp{ns, ask(s.Allocated, 0) - allocated}
 }
 
 const (

@@ -7,14 +7,6 @@ import (
 	"chronoscope/stats"
 )
 
-// slowed returns the share by which the station's core is slowed now, by its probe.
-func slowed(s *Station) float64 {
-	if s.Slowed == nil {
-		return nan
-	}
-	return s.Slowed()
-}
-
 // fewestApart is the smallest number of samples on a core of their own that count without the others.
 const fewestApart = 8
 

@@ -51,36 +51,16 @@ func (s *Station) look() machine.ThreadUse {
 	return use
 }
 
-func (s *Station) counted() int64 {
-	if s.Counted == nil {
-		return 0
-	}
-	return s.Counted()
-}
-
 func (s *Station) turns(long bool) {
 	if s.Turns != nil {
 		s.Turns(long)
 	}
 }
 
-func (s *Station) coreHz() float64 {
-	if s.CoreHz == nil {
-		return nan
+// ask returns what a function of the station says now, or what stands for that if there is none.
+func ask[T any](f func() T, missing T) T {
+	if f == nil {
+		return missing
 	}
-	return s.CoreHz()
-}
-
-func (s *Station) collections() int64 {
-	if s.Collections == nil {
-		return 0
-	}
-	return s.Collections()
-}
-
-func (s *Station) allocated() int64 {
-	if s.Allocated == nil {
-		return 0
-	}
-	return s.Allocated()
+	return f()
 }

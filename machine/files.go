@@ -98,8 +98,7 @@ func printable(s string) bool {
 
 // plainer returns an error with the file's full name and the system's answer.
 func plainer(name string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
 	return fmt.Errorf("/%s: %w", name, err)

@@ -10,10 +10,7 @@ import (
 	"chronoscope/stats"
 )
 
-func unknown() stats.Estimate {
-	nan := math.NaN()
-	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
-}
+func unknown() stats.Estimate { return stats.NoEstimate("ns", "median") }
 
 // chosenRuns says on which runs a conclusion rests.
 type chosenRuns int

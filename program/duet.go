@@ -374,8 +374,7 @@ func (m *measurement) failsAlone(s *series, run Run, err error) bool {
 
 // withoutRemedy returns the error of a command without its advice.
 func withoutRemedy(err error) error {
-	var failed *FailedError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*FailedError](err); ok {
 		return errors.New(failed.withoutRemedy())
 	}
 	return err

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"chronoscope/internal/wholefile"
 )
 
 // Store is a place for records, each of which is a file.
@@ -145,21 +147,14 @@ func (a Archive) keep(h Header, text []byte) (string, error) {
 		return "", err
 	}
 	a.sweep()
-	f, err := os.CreateTemp(a.Folder, unfinished)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
 	file := filepath.Join(a.Folder, NameFor(h, a.Host))
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
+	err := wholefile.Write(file, unfinished, func(f *os.File) error {
+		if _, err := f.Write(text); err != nil {
+			return err
+		}
+		return f.Sync()
+	})
 	if err != nil {
-		os.Remove(f.Name())
 		return "", err
 	}
 	return file, syncFolder(a.Folder)

@@ -5,7 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Place returns the path of the folder.
@@ -34,20 +35,14 @@ func (a Archive) Files() ([]StoredFile, error) {
 
 // ReadFiles reads on all CPUs in parallel.
 func (a Archive) ReadFiles(files []StoredFile, take func(StoredFile, []byte, error)) error {
-	next := make(chan StoredFile)
-	var all sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			for f := range next {
-				content, err := readRegular(filepath.Join(a.Folder, f.Name))
-				take(f, content, err)
-			}
+	var readers errgroup.Group
+	readers.SetLimit(runtime.GOMAXPROCS(0))
+	for _, f := range files {
+		readers.Go(func() error {
+			content, err := readRegular(filepath.Join(a.Folder, f.Name))
+			take(f, content, err)
+			return nil
 		})
 	}
-	for _, f := range files {
-		next <- f
-	}
-	close(next)
-	all.Wait()
-	return nil
+	return readers.Wait()
 }

@@ -59,8 +59,7 @@ func wallMedian(times []float64) (stats.Estimate, stats.Judgement) {
 	j.Lower(stats.Suspect, "of wall times: what waited for a CPU is in them, and nothing says how much that was")
 	sorted := slices.Sorted(slices.Values(times))
 	e, _, err := stats.QuantileInterval(sorted, 0.5, "ns")
-	var few *stats.TooFewError
-	if errors.As(err, &few) {
+	if few, ok := errors.AsType[*stats.TooFewError](err); ok {
 		j.Lower(stats.Suspect, "there is no interval: %v", few)
 	}
 	return e, j

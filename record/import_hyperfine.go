@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"chronoscope/machine"
@@ -90,7 +89,4 @@ func (c importedCommand) program() (program.Report, error) {
 }
 
 // notMeasured returns the estimate of a value that the other tool does not report.
-func notMeasured() stats.Estimate {
-	nan := math.NaN()
-	return stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "median"}
-}
+func notMeasured() stats.Estimate { return stats.NoEstimate("ns", "median") }

@@ -34,7 +34,7 @@ func PermutationTest(a, b []float64, seed uint64) (float64, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return math.NaN(), &TooFewError{Want: "a permutation test", Have: min(len(a), len(b)), Need: 1}
 	}
-	ranks, err := twiceMidranks(slices.Concat(a, b))
+	ranks, err := TwiceMidranks(slices.Concat(a, b))
 	if err != nil {
 		return math.NaN(), err
 	}
@@ -69,7 +69,7 @@ func PairedPermutationTest(differences []float64, seed uint64) (float64, error) 
 	for i, d := range differences {
 		magnitudes[i] = math.Abs(d)
 	}
-	ranks, err := twiceMidranks(magnitudes)
+	ranks, err := TwiceMidranks(magnitudes)
 	if err != nil {
 		return math.NaN(), err
 	}
@@ -101,35 +101,17 @@ func PairedPermutationTest(differences []float64, seed uint64) (float64, error) 
 	return countSigns(ranks, far), nil
 }
 
-// twiceMidranks returns the ranks of the values, doubled so that they are whole numbers. Ties share their mean
-// rank.
-func twiceMidranks(values []float64) ([]int, error) {
-	order := make([]int, len(values))
-	for i, v := range values {
-		if math.IsNaN(v) {
-			return nil, errors.New("a permutation test of NaN: leave out what could not be measured")
-		}
-		order[i] = i
+// TwiceMidranks returns the ranks of the values, from 1 on, doubled so that they are whole numbers. Ties share their mean
+// rank. It refuses NaN.
+func TwiceMidranks(values []float64) ([]int, error) {
+	if slices.ContainsFunc(values, math.IsNaN) {
+		return nil, errors.New("a permutation test of NaN: leave out what could not be measured")
 	}
-	slices.SortFunc(order, func(i, j int) int {
-		switch {
-		case values[i] < values[j]:
-			return -1
-		case values[i] > values[j]:
-			return 1
-		}
-		return 0
-	})
-	ranks := make([]int, len(values))
-	for from := 0; from < len(order); {
-		to := from + 1
-		for to < len(order) && values[order[to]] == values[order[from]] {
-			to++
-		}
-		for _, i := range order[from:to] {
-			ranks[i] = from + to + 1
-		}
-		from = to
+	sorted, ranks := slices.Sorted(slices.Values(values)), make([]int, len(values))
+	for i, v := range values {
+		less, _ := slices.BinarySearch(sorted, v)
+		upTo, _ := slices.BinarySearch(sorted, math.Nextafter(v, math.Inf(1)))
+		ranks[i] = less + upTo + 1
 	}
 	return ranks, nil
 }

@@ -20,7 +20,7 @@ func SignedRankTail(samples []float64, centre float64) float64 {
 	for i, x := range samples {
 		distances[i] = math.Abs(x - centre)
 	}
-	ranks, err := twiceMidranks(distances)
+	ranks, err := TwiceMidranks(distances)
 	if err != nil || len(samples) == 0 {
 		return 1
 	}

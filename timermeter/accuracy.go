@@ -208,7 +208,8 @@ func accuracyOf(s sample, unitNs float64) Accuracy {
 	r := s.readings
 	a := Accuracy{Judgement: stats.NewJudgement(), Changes: r.changes(), unitNs: unitNs}
 	a.judgeOrder(r)
-	a.Units = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Unit: "units", Statistic: "quantum", N: len(r)}
+	a.Units = stats.NoEstimate("units", "quantum")
+	a.Units.N = len(r)
 	if a.Changes == 0 {
 		a.Lower(stats.Unusable, "the reading never changed in %d readings", len(r))
 		return a

@@ -1,6 +1,7 @@
 package timermeter
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -89,22 +90,13 @@ func mostUsual(fits []Rating) *string {
 	for _, c := range fits {
 		best = max(best, c.Quality.Value())
 	}
-	names := clock.Names()
-	place := func(c Rating) int { // clocks of other runtimes have no place in the list and stay sorted by quality
-		if i := slices.Index(names, c.Name); i >= 0 {
-			return i
-		}
-		return len(names)
-	}
-	var chosen *Rating
-	for i, c := range fits {
-		if c.Quality.Value() > best-tied && (chosen == nil || place(c) < place(*chosen)) {
-			chosen = &fits[i]
-		}
-	}
-	if chosen == nil {
+	fits = slices.DeleteFunc(slices.Clone(fits), func(c Rating) bool { return c.Quality.Value() <= best-tied })
+	if len(fits) == 0 {
 		return nil
 	}
+	names := clock.Names()
+	place := func(c Rating) uint { return uint(slices.Index(names, c.Name)) } // those without a place come last
+	chosen := slices.MinFunc(fits, func(a, b Rating) int { return cmp.Compare(place(a), place(b)) })
 	return &chosen.Name
 }
 

@@ -181,8 +181,7 @@ func (e neighboursError) Unwrap() error { return e.error }
 // passOver leaves out a regime whose neighbours could not be started, and reports whether it did.
 // It does not if nothing else was measured.
 func (v *validation) passOver(ctx context.Context, r Regime, err error) bool {
-	var failed neighboursError
-	if ctx.Err() != nil || !errors.As(err, &failed) || len(v.report.Outcomes) == 0 {
+	if _, failed := errors.AsType[neighboursError](err); ctx.Err() != nil || !failed || len(v.report.Outcomes) == 0 {
 		return false
 	}
 	v.caveat("%s is left out: %v", r, err)

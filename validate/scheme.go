@@ -114,7 +114,7 @@ func families(all []Scheme) []string {
 
 // missing returns the answer of a scheme that has no figure, with the reason.
 func missing(format string, args ...any) Answer {
-	a := Answer{Estimate: stats.Estimate{Value: nan, Lo: nan, Hi: nan, Unit: "ns", Statistic: "none"}, Judgement: stats.NewJudgement()}
+	a := Answer{Estimate: stats.NoEstimate("ns", "none"), Judgement: stats.NewJudgement()}
 	a.Lower(stats.Unusable, format, args...)
 	return a
 }

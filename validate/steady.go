@@ -29,18 +29,12 @@ func (s *Stream) unsteady() []string {
 	if marks := uncertain(s.Expected); len(marks) > 0 {
 		return marks
 	}
-	var early, late, all []float64
+	var all []float64
 	for _, x := range s.Samples {
 		all = append(all, x.BeforeNs, x.AfterNs)
 	}
-	for i, x := range s.Samples {
-		if i < len(s.Samples)/2 {
-			early = append(early, x.BeforeNs, x.AfterNs)
-		} else {
-			late = append(late, x.BeforeNs, x.AfterNs)
-		}
-	}
-	if change := stats.Median(late)/stats.Median(early) - 1; math.Abs(change) > unsteadyShare {
+	half := len(s.Samples) / 2 * 2
+	if change := stats.Median(all[half:])/stats.Median(all[:half]) - 1; math.Abs(change) > unsteadyShare {
 		return []string{fmt.Sprintf("short runs took %+.1f %% more in the later half than in the earlier: the machine changed its speed", 100*change)}
 	}
 	slices.Sort(all)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"chronoscope/internal/wholefile"
 	"chronoscope/machine"
 )
 
@@ -150,16 +151,11 @@ func (s *Store) write(name string, value any) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
-	if err != nil {
+	err = wholefile.Write(name, ".new-", func(f *os.File) error {
+		_, err := f.Write(text)
 		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
+	})
 	if err != nil {
-		_ = os.Remove(f.Name())
 		return fmt.Errorf("validate: keeping %s: %w", name, err)
 	}
 	return nil

@@ -55,6 +55,9 @@ var severalLines = map[string]bool{"StderrEnd": true}
 func shown(v reflect.Value, clean func(string) string) reflect.Value {
 	copied := reflect.New(v.Type()).Elem()
 	copied.Set(v)
+	if v.IsZero() {
+		return copied
+	}
 	switch v.Kind() {
 	case reflect.String:
 		copied.SetString(clean(v.String()))
@@ -68,29 +71,17 @@ func shown(v reflect.Value, clean func(string) string) reflect.Value {
 				copied.Field(i).Set(shown(v.Field(i), cleanField))
 			}
 		}
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			break
-		}
-		inner := shown(v.Elem(), clean)
-		if v.Kind() == reflect.Pointer {
-			copied.Set(reflect.New(inner.Type()))
-			copied.Elem().Set(inner)
-			break
-		}
-		copied.Set(inner)
+	case reflect.Interface:
+		copied.Set(shown(v.Elem(), clean))
+	case reflect.Pointer:
+		copied.Set(reflect.New(v.Type().Elem()))
+		copied.Elem().Set(shown(v.Elem(), clean))
 	case reflect.Slice:
-		if v.IsNil() {
-			break
-		}
 		copied.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
 		for i := range v.Len() {
 			copied.Index(i).Set(shown(v.Index(i), clean))
 		}
 	case reflect.Map:
-		if v.IsNil() {
-			break
-		}
 		copied.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
 		for entries := v.MapRange(); entries.Next(); {
 			copied.SetMapIndex(shown(entries.Key(), clean), shown(entries.Value(), clean))

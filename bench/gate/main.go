@@ -18,8 +18,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"chronoscope/clock/clocktest"
 	"chronoscope/env"
@@ -102,29 +103,21 @@ func (e experiment) run(w io.Writer) error {
 
 // on simulates suites on a recording.
 func (e experiment) on(r *clocktest.Recording) (outcome, error) {
-	outcomes, errs := make([]outcome, e.suites), make([]error, e.suites)
-	var workers sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range next {
-				outcomes[i], errs[i] = e.suite(r, uint64(i))
-			}
+	outcomes := make([]outcome, e.suites)
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range e.suites {
+		workers.Go(func() (err error) {
+			outcomes[i], err = e.suite(r, uint64(i))
+			return err
 		})
 	}
-	for i := range e.suites {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	err := workers.Wait()
 	var sum outcome
-	for i, o := range outcomes {
-		if errs[i] != nil {
-			return sum, errs[i]
-		}
+	for _, o := range outcomes {
 		sum.add(o)
 	}
-	return sum, nil
+	return sum, err
 }
 
 // slowed is the name of the benchmark that takes longer if a slowdown is planted.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -31,12 +32,7 @@ func HandOver(ctx context.Context, cpus []int, read func() int64, n int) ([]Hand
 		all.Go(func() { errs[i] = r.takeOn(i, cpu) })
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return r.handed(), err
-		}
-	}
-	return r.handed(), ctx.Err()
+	return r.handed(), cmp.Or(append(errs, ctx.Err())...)
 }
 
 // turns is one game: threads take turns reading a clock, in n rounds.

@@ -263,12 +263,12 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 	if t.failFast && (!limits || t.plans || t.null) {
 		return usagef("--fail-fast: no gate can fail: give --against with --max-regression or --gate, without --plan and --null")
 	}
-	t.seen = max(0, orZero(gate.Limit)) + 0.05
+	t.seen = max(0, stats.FloatOf(gate.Limit).Or(0)) + 0.05
 	if c.given("see") {
 		t.seen, err = parseShare(t.see)
 	}
-	if err != nil || !(t.seen > orZero(gate.Limit) && t.seen < 10) {
-		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*orZero(gate.Limit))
+	if err != nil || !(t.seen > stats.FloatOf(gate.Limit).Or(0) && t.seen < 10) {
+		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*stats.FloatOf(gate.Limit).Or(0))
 	}
 	if limits || t.null || t.plans {
 		t.plan = t.plan.WithGate(gate)
@@ -277,14 +277,6 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 		t.plan.MostRepetitions = max(pairsForPlan, 2*t.building.Layouts) // two in each order tell what the order does
 	}
 	return nil
-}
-
-// orZero returns a share, or 0 if it is not known.
-func orZero(share float64) float64 {
-	if math.IsNaN(share) {
-		return 0
-	}
-	return share
 }
 
 // timeUnits are the names of the time among the metrics.

@@ -179,8 +179,7 @@ func openRated(local *timermeter.Local) (clocks []clock.Rated, missing []*clock.
 	missing = local.Unavailable
 	for _, rating := range local.Ratings {
 		c, err := clock.Open(rating.Name)
-		var unavailable *clock.Unavailable
-		if errors.As(err, &unavailable) {
+		if unavailable, ok := errors.AsType[*clock.Unavailable](err); ok {
 			missing = append(missing, unavailable)
 		} else if err == nil {
 			clocks = append(clocks, rating.Rated(c, rate))

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"chronoscope/fleet"
 	"chronoscope/history"
@@ -127,31 +127,18 @@ func escaped(name string) string {
 
 // openAll reads the records, several at the same time.
 func openAll(ctx context.Context, names []string, folder string) ([]record.Document, error) {
-	documents, errs := make([]record.Document, len(names)), make([]error, len(names))
-	next := make(chan int)
-	var readers sync.WaitGroup
-	for range 4 {
-		readers.Go(func() {
-			for i := range next {
-				documents[i], errs[i] = openSubject(names[i], folder)
+	documents := make([]record.Document, len(names))
+	readers, ctx := errgroup.WithContext(ctx)
+	readers.SetLimit(4)
+	for i, name := range names {
+		readers.Go(func() (err error) {
+			if err = ctx.Err(); err == nil {
+				documents[i], err = openSubject(name, folder)
 			}
+			return err
 		})
 	}
-	for i := range names {
-		if ctx.Err() != nil {
-			errs[i] = ctx.Err()
-			break
-		}
-		next <- i
-	}
-	close(next)
-	readers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return documents, nil
+	return documents, readers.Wait()
 }
 
 // numbered adds a number to each label that appeared before.

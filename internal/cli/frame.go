@@ -271,8 +271,7 @@ func (c *call) bindable() error {
 
 // explained turns a library's error about an unknown name into a usage error: exit status 2.
 func explained(err error) error {
-	var unknown *clock.UnknownName
-	if errors.As(err, &unknown) {
+	if _, ok := errors.AsType[*clock.UnknownName](err); ok {
 		return usagef("%v", err)
 	}
 	return err
