@@ -12,7 +12,9 @@
 // setup and just after its function, outside of the timer, the process reads what the kernel counted of it and of its
 // threads, on Linux. So the CPU time includes neither the start of the process, nor TestMain, nor the setup, and the
 // process need not be traced. It also prints time, allocations and bytes before they are divided by b.N and rounded.
-// If a Go version's testing package is written otherwise, the figures are for the whole process.
+// b.RunParallel is told how long an iteration takes, and gives its goroutines as many at a time as under go test, which
+// learns that from earlier runs in the same process. If a Go version's testing package is written otherwise, the figures
+// are for the whole process, and b.RunParallel gives out few iterations at a time.
 //
 // The CPU time of the process and the run-queue wait of its threads are measured together with the benchmark's
 // own time. They tell which time would have passed on a machine of its own:

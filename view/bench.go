@@ -18,11 +18,16 @@ var _ = register(60, "bench", bench,
 func bench(d record.Bench) *Sheet {
 	s := sheet("Go benchmarks", d.Header)
 	verdicts := map[stats.Verdict]int{}
+	var texts []string
+	for _, b := range d.Results {
+		texts = append(texts, b.Reasons...)
+	}
+	said := ranged(texts)
 	var reasons folds
 	for _, b := range d.Results {
 		verdicts[b.Verdict]++
 		for _, reason := range b.Reasons {
-			reasons.add(fold{verdict: b.Verdict, text: reason}, benchmarkName(b))
+			reasons.add(fold{verdict: b.Verdict, text: said[reason]}, benchmarkName(b))
 		}
 	}
 	s.Tiles = []Tile{{
