@@ -36,44 +36,14 @@ func counterEnd() int64 {
 	return counterStart() // fenced on both sides, as the end of a region must be
 }
 
-func counter() int64
-func counterFenced() int64
 func counterP() int64
-func counterStart() int64
 func counterEndP() int64
-
-//go:noescape
-func counterChain(work int, ticks []int64)
-
-//go:noescape
-func counterFencedChain(work int, ticks []int64)
 
 //go:noescape
 func counterPChain(work int, ticks []int64)
 
-// AdditionsInRound is the number of additions in one round of [Additions]; 0 on an architecture
-// without assembly for them.
-const AdditionsInRound = 120
-
-//go:noescape
-func additions(rounds int)
-
-// dependentChain runs a chain of dependent instructions for a number of rounds, at least one.
-func dependentChain(rounds int)
-
-//go:noescape
-func spin(work int)
-
-//go:noescape
-func counterGaps(last, until, threshold, long int64, gaps []Gap) (n int, now int64)
-
-// The rounds of the shorter chain (10 us at about 4 GHz), the number of dependent
-// operations in a round, and the cycles of one operation (imul).
-const (
-	coreShortRounds     = 800
-	coreRoundOperations = 16
-	coreOperationCycles = 3
-)
+// The rounds of the shorter chain (10 us at about 4 GHz), and the cycles of one operation (imul).
+const coreShortRounds, coreOperationCycles = 800, 3
 
 // leafVendor is the CPUID leaf that names the processor's vendor.
 const leafVendor = 0x0

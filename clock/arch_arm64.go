@@ -23,39 +23,8 @@ func openCounter(api string, read func() int64, chain func(int, []int64)) opener
 // of this architecture waits for the earlier ones by itself.
 func counterEnd() int64 { return counterStart() }
 
-func counter() int64
-func counterFenced() int64
-func counterStart() int64
-
-//go:noescape
-func counterChain(work int, ticks []int64)
-
-//go:noescape
-func counterFencedChain(work int, ticks []int64)
-
-// AdditionsInRound is the number of additions in one round of [Additions]; 0 on an architecture
-// without assembly for them.
-const AdditionsInRound = 120
-
-//go:noescape
-func additions(rounds int)
-
-// dependentChain runs a chain of dependent instructions for a number of rounds, at least one.
-func dependentChain(rounds int)
-
-//go:noescape
-func spin(work int)
-
-//go:noescape
-func counterGaps(last, until, threshold, long int64, gaps []Gap) (n int, now int64)
-
-// The rounds of the shorter chain (10 us at about 4 GHz), the number of dependent
-// operations in a round, and the cycles of one operation (add).
-const (
-	coreShortRounds     = 2400
-	coreRoundOperations = 16
-	coreOperationCycles = 1
-)
+// The rounds of the shorter chain (10 us at about 4 GHz), and the cycles of one operation (add).
+const coreShortRounds, coreOperationCycles = 2400, 1
 
 // processorRates returns the rate that the firmware wrote into CNTFRQ_EL0 (Arm Architecture
 // Reference Manual, "The Generic Timer"). It returns none if the counter can't be read, because

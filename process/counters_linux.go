@@ -23,9 +23,12 @@ func readThread(id int) (Thread, error) {
 }
 
 // monotonicNs returns the current time by the clock of the events.
-func monotonicNs() int64 {
+func monotonicNs() int64 { return clockNs(unix.CLOCK_MONOTONIC) }
+
+// clockNs returns what a clock of the kernel shows (clock_gettime(2)); 0 if it can't be read.
+func clockNs(id int32) int64 {
 	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+	if unix.ClockGettime(id, &now) != nil {
 		return 0
 	}
 	return now.Nano()
@@ -68,23 +71,16 @@ func parseThread(name string, text []byte) (Thread, error) {
 // VmHWM of /proc/PID/status (proc_pid_status(5)), which starts at zero with the program, unlike what
 // getrusage(2) tells.
 func peakResident(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	return parsePeak(text)
+	return parsePeak(statusOf(pid))
 }
 
-func parsePeak(text []byte) int64 {
-	for line := range bytes.Lines(text) {
-		value, ok := bytes.CutPrefix(line, []byte("VmHWM:"))
-		fields := bytes.Fields(value)
-		if !ok || len(fields) != 2 || string(fields[1]) != "kB" {
-			continue
-		}
-		if kilobytes, err := strconv.ParseInt(string(fields[0]), 10, 53); err == nil && kilobytes > 0 {
-			return kilobytes * 1024
-		}
+// statusOf returns /proc/ID/status of a process or a thread (proc_pid_status(5)); nil if it can't be read.
+func statusOf(id int) []byte {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id))
+	if err != nil {
+		return nil
 	}
-	return 0
+	return text
 }
+
+func parsePeak(text []byte) int64 { return 1024 * parseCount(text, "VmHWM:", "kB") }

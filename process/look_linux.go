@@ -31,8 +31,8 @@ func Look(pid int) (Snapshot, error) {
 			s.Threads = append(s.Threads, t)
 		}
 		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil {
-			s.VoluntarySwitches += parseCount(text, "voluntary_ctxt_switches:")
-			s.InvoluntarySwitches += parseCount(text, "nonvoluntary_ctxt_switches:")
+			s.VoluntarySwitches += parseCount(text, "voluntary_ctxt_switches:", "")
+			s.InvoluntarySwitches += parseCount(text, "nonvoluntary_ctxt_switches:", "")
 		}
 	}
 	s.MaxRSSBytes = peakResident(pid)
@@ -62,13 +62,13 @@ func parseStat(text []byte) (userNs, systemNs, minor, major int64, err error) {
 	return n[2] * tickNs, n[3] * tickNs, n[0], n[1], nil
 }
 
-// parseCount reads a number from a line of /proc/PID/status; 0 if the line is missing.
-func parseCount(text []byte, name string) int64 {
+// parseCount reads a number with its unit from a line of /proc/PID/status; 0 if the line is missing, or is otherwise.
+func parseCount(text []byte, name, unit string) int64 {
 	for line := range bytes.Lines(text) {
-		if value, ok := bytes.CutPrefix(line, []byte(name)); ok {
-			if n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil && n >= 0 {
-				return n
-			}
+		value, named := bytes.CutPrefix(line, []byte(name))
+		number, inUnit := bytes.CutSuffix(bytes.TrimSpace(value), []byte(unit))
+		if n, err := strconv.ParseInt(string(bytes.TrimSpace(number)), 10, 53); named && inUnit && err == nil && n >= 0 {
+			return n
 		}
 	}
 	return 0

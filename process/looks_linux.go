@@ -2,11 +2,11 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -379,10 +379,7 @@ func (l *looks) process(thread int) int {
 	if process, known := l.processOf[thread]; known {
 		return process
 	}
-	process := thread
-	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread)); err == nil {
-		process = int(parseCount(text, "Tgid:"))
-	}
+	process := cmp.Or(int(parseCount(statusOf(thread), "Tgid:", "")), thread)
 	l.processOf[thread] = process
 	return process
 }
@@ -425,11 +422,7 @@ func processClock(pid int) int32 {
 
 // processCPUNs returns the CPU time of a process; 0 if it can't be read.
 func processCPUNs(pid int) int64 {
-	var used unix.Timespec
-	if unix.ClockGettime(processClock(pid), &used) != nil {
-		return 0
-	}
-	return used.Nano()
+	return clockNs(processClock(pid))
 }
 
 func (t *processLooks) later(cpuNs int64) {

@@ -234,9 +234,5 @@ func numbersIn(dir string) (all []int) {
 
 // ownCPUNs returns the CPU time of this process.
 func ownCPUNs() int64 {
-	var used unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &used) != nil {
-		return 0
-	}
-	return used.Nano()
+	return clockNs(unix.CLOCK_PROCESS_CPUTIME_ID)
 }

@@ -272,7 +272,7 @@ func (t *tracer) memory(id int) (process int, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	process = int(parseCount(text, "Tgid:"))
+	process = int(parseCount(text, "Tgid:", ""))
 	t.peak(process, parsePeak(text)) // none once its memory is given back
 	return process, true
 }

@@ -3,7 +3,6 @@ package process
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 	"unsafe"
 
@@ -208,9 +207,5 @@ func (w *waits) ends(thread int) bool {
 // voluntarySwitches returns how often a thread gave up its CPU, from /proc/TID/status (proc_pid_status(5)); 0
 // if that can't be read.
 func voluntarySwitches(thread int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
-	if err != nil {
-		return 0
-	}
-	return parseCount(text, "voluntary_ctxt_switches:")
+	return parseCount(statusOf(thread), "voluntary_ctxt_switches:", "")
 }

@@ -18,12 +18,8 @@ const costCalls, costTries = 500, 5
 func CostNs() (float64, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cpus, err := onlineCPUs()
-	if err != nil {
-		return 0, unavailable(err)
-	}
 	before := LeastCallNs()
-	r, err := open([]source{{path: "syscalls/sys_enter_getppid", kind: TimedCall}}, cpus)
+	r, err := openOnline([]source{{path: "syscalls/sys_enter_getppid", kind: TimedCall}})
 	if err != nil {
 		return 0, err
 	}

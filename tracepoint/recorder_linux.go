@@ -51,22 +51,18 @@ const rights = "run as root, or give the program the rights: sudo setcap cap_per
 
 // Open starts to record what threads do and who wakes them, on all CPUs of the machine. The error
 // is an [*Unavailable].
-func Open() (*Recorder, error) {
-	cpus, err := onlineCPUs()
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	return open(scheduling, cpus)
-}
+func Open() (*Recorder, error) { return openOnline(scheduling) }
 
 // OpenWithTimedCalls starts the recording that Open starts, and adds system calls that wait with
 // a time limit, if this kernel reports them.
-func OpenWithTimedCalls() (*Recorder, error) {
+func OpenWithTimedCalls() (*Recorder, error) { return openOnline(slices.Concat(scheduling, timedCalls)) }
+
+func openOnline(sources []source) (*Recorder, error) {
 	cpus, err := onlineCPUs()
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return open(slices.Concat(scheduling, timedCalls), cpus)
+	return open(sources, cpus)
 }
 
 // OpenDisturbances starts to record which threads and interrupts have the given CPUs. The error

@@ -67,13 +67,7 @@ func (t *latenessFlags) check(c *call) error {
 	var err error
 	t.plan = lateness.DefaultPlan
 	t.plan.Seed = c.seed
-	t.plan.Lengths, err = parsed("--length", t.lengths, t.plan.Lengths, func(text string) (time.Duration, error) {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			err = fmt.Errorf("invalid value %q: give a list such as 100us,1ms", text)
-		}
-		return d, err
-	})
+	t.plan.Lengths, err = durations("--length", t.lengths, t.plan.Lengths, "100us,1ms")
 	if err != nil {
 		return err
 	}

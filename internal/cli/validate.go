@@ -158,18 +158,23 @@ func (t *validateFlags) parse() error {
 	if len(loads)+len(neighbours) > 0 {
 		t.plan.Regimes = validate.Regimes(neighbours, loads)
 	}
-	t.plan.Durations, err = parsed("--duration", t.durations, t.plan.Durations, func(text string) (time.Duration, error) {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			err = fmt.Errorf("invalid value %q: give a list such as 1ms,100ms", text)
-		}
-		return d, err
-	})
+	t.plan.Durations, err = durations("--duration", t.durations, t.plan.Durations, "1ms,100ms")
 	bad = cmp.Or(bad, err)
 	t.plan.Works, err = parsed("--work", t.works, t.plan.Works, validate.ParseWork)
 	bad = cmp.Or(bad, err)
 	t.plan.Kinds, err = parsed("--kind", t.kinds, t.plan.Kinds, validate.ParseKind)
 	return cmp.Or(bad, err)
+}
+
+// durations returns the durations of a flag's list, or the usual ones if it is empty.
+func durations(flag string, texts []string, usual []time.Duration, example string) ([]time.Duration, error) {
+	return parsed(flag, texts, usual, func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			err = fmt.Errorf("invalid value %q: give a list such as %s", text, example)
+		}
+		return d, err
+	})
 }
 
 // parsed returns the elements of a flag's list, or the usual ones if it is empty.
