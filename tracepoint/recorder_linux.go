@@ -55,7 +55,9 @@ func Open() (*Recorder, error) { return openOnline(scheduling) }
 
 // OpenWithTimedCalls starts the recording that Open starts, and adds system calls that wait with
 // a time limit, if this kernel reports them.
-func OpenWithTimedCalls() (*Recorder, error) { return openOnline(slices.Concat(scheduling, timedCalls)) }
+func OpenWithTimedCalls() (*Recorder, error) {
+	return openOnline(slices.Concat(scheduling, timedCalls))
+}
 
 func openOnline(sources []source) (*Recorder, error) {
 	cpus, err := onlineCPUs()
