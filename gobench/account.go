@@ -60,7 +60,7 @@ func withAccount(source string) (string, bool) {
 	source = startsTimer.ReplaceAllString(source, "${0}\t\tchronoscopeStart(b.N, b.duration)\n")
 	source = resetsTimer.ReplaceAllString(source, "${0}\tif b.timerOn {\n\t\tchronoscopeStart(b.N, 0)\n\t}\n")
 	source = runsBenchmark.ReplaceAllString(source, "\tchronoscopeLooks = 0\n${0}\tchronoscopeEnd()\n")
-	source = runsParallel.ReplaceAllString(source, "${0}\tb.previousN, b.previousDuration = chronoscopePrevious(b.previousN, b.previousDuration)\n")
+	source = runsParallel.ReplaceAllString(source, "${0}\tb.previousN, b.previousDuration = chronoscopePrevious(b)\n")
 	return writesMemory.ReplaceAllString(source, "func (r BenchmarkResult) chronoscopeMemString() string {"), true
 }
 

@@ -24,7 +24,7 @@ func TestWithAccount(t *testing.T) {
 	want := strings.Replace(starts, "timerOn {\n", "timerOn {\n\t\tchronoscopeStart(b.N, b.duration)\n", 1)
 	want += strings.Replace(resets, "{\n", "{\n\tif b.timerOn {\n\t\tchronoscopeStart(b.N, 0)\n\t}\n", 1)
 	want += strings.Replace(strings.Replace(runs, "StopTimer()\n", "StopTimer()\n\tchronoscopeEnd()\n", 1), "\tb.ResetTimer", "\tchronoscopeLooks = 0\n\tb.ResetTimer", 1)
-	want += strings.Replace(parallel, "{\n", "{\n\tb.previousN, b.previousDuration = chronoscopePrevious(b.previousN, b.previousDuration)\n", 1) + strings.Replace(writes, "MemString", "chronoscopeMemString", 1)
+	want += strings.Replace(parallel, "{\n", "{\n\tb.previousN, b.previousDuration = chronoscopePrevious(b)\n", 1) + strings.Replace(writes, "MemString", "chronoscopeMemString", 1)
 	if !ok || got != want {
 		t.Errorf("%v:\n%s", ok, got)
 	}

@@ -29,9 +29,11 @@ type Benchmark struct {
 	first  int     // the number of layouts before more were linked
 	// Padding is the number of bytes by which a variable lengthens the environment, which moves the stack of the process.
 	Padding int `json:"-"`
-	// IterationNs is about how long an iteration takes by the clock; 0 as long as that is not known. b.RunParallel gives its
-	// goroutines as many iterations at a time as take 0.1 ms. go test learns that number from its own earlier runs, which
-	// a process that makes a single run lacks: with few at a time the goroutines would wait for one another.
+	// IterationNs is about how long an iteration takes by the clock; 0 as long as that is not known. b.RunParallel gives each
+	// of its goroutines as many iterations at a time as keep it busy for 0.1 ms. (Under go test they keep all together busy
+	// for 0.1 ms, which is too long for short runs of many goroutines.) go test learns how long they take from its own
+	// earlier runs, which a process that makes a single run lacks: with few at a time the goroutines would wait for one
+	// another.
 	IterationNs float64 `json:"-"`
 	// Accounts says that the process reads its own counters just before and after the benchmark's iterations,
 	// so that it need not be traced.

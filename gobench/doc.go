@@ -12,8 +12,8 @@
 // setup and just after its function, outside of the timer, the process reads what the kernel counted of it and of its
 // threads, on Linux. So the CPU time includes neither the start of the process, nor TestMain, nor the setup, and the
 // process need not be traced. It also prints time, allocations and bytes before they are divided by b.N and rounded.
-// b.RunParallel is told how long an iteration takes, and gives its goroutines as many at a time as under go test, which
-// learns that from earlier runs in the same process. If a Go version's testing package is written otherwise, the figures
+// b.RunParallel is told how long an iteration takes, which under go test it learns from earlier runs in the same process, so
+// that its goroutines get enough of them at a time. If a Go version's testing package is written otherwise, the figures
 // are for the whole process, and b.RunParallel gives out few iterations at a time.
 //
 // The CPU time of the process and the run-queue wait of its threads are measured together with the benchmark's

@@ -48,7 +48,7 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 				return nil
 			}
 		}
-		s.Benchmark.IterationNs = o.TimedNs / float64(n)
+		s.Benchmark.IterationNs = o.WallNs / float64(n)
 		grown := math.Max(1, dedicatedNs(o)-onceNs)
 		s.slowedByTracing = float64(o.Signals) > muchSignals*o.WallNs/1e9
 		most := mostN

@@ -66,8 +66,11 @@ func parseStat(text []byte) (userNs, systemNs, minor, major int64, err error) {
 func parseCount(text []byte, name, unit string) int64 {
 	for line := range bytes.Lines(text) {
 		value, named := bytes.CutPrefix(line, []byte(name))
+		if !named {
+			continue
+		}
 		number, inUnit := bytes.CutSuffix(bytes.TrimSpace(value), []byte(unit))
-		if n, err := strconv.ParseInt(string(bytes.TrimSpace(number)), 10, 53); named && inUnit && err == nil && n >= 0 {
+		if n, err := strconv.ParseInt(string(bytes.TrimSpace(number)), 10, 53); inUnit && err == nil && n >= 0 {
 			return n
 		}
 	}

@@ -234,21 +234,26 @@ func (m *measurement) wantsDuet() bool {
 	return !d.precise || first.open || second.open
 }
 
-// leavesTime reports whether a command has run by itself for its share of the time, which duets still need.
+// leavesTime reports whether a command has run by itself for its share of the time, which duets still need. One that may
+// work until some time runs by itself as often as in duets, as only that tells whether it does.
 func (m *measurement) leavesTime(s *series) bool {
-	return m.hasDuets(s) && m.duets.wanted && s.spentNs > ownShare*float64(m.spentOn(s))
+	return m.hasDuets(s) && m.duets.wanted && s.spentNs > ownShare*float64(m.spentOn(s)) && !(s.mayWorkUntil() && s.counted() < len(m.duets.runs[0]))
 }
+
+// mayWorkUntil reports whether the program may work until some time: it looks at clocks, at how busy the machine is, or
+// waits until some time.
+func (s *series) mayWorkUntil() bool { return s.looksAtClock || s.busyTold || s.timedWaits > 0 }
 
 // duet makes one more duet. If a command fails in it, perhaps because both use the same file or port, the measurement makes
 // no more duets. If there are too few, it goes on without.
 func (m *measurement) duet(ctx context.Context) error {
 	d := &m.duets
-	began := time.Now()
+	began := m.clock()
 	runs, err := m.together(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d.spentNs += float64(time.Since(began).Nanoseconds())
+	d.spentNs += float64(m.clock().Sub(began))
 	switch {
 	case err != nil:
 		d.failure = fmt.Errorf("when both ran at the same time, %w", err)
@@ -290,7 +295,7 @@ const leastOfOwn = 0.95
 func (m *measurement) worksUntil() error {
 	for i, s := range m.all[:2] {
 		duets := m.duets.runs[i]
-		if !(s.looksAtClock || s.busyTold || s.timedWaits > 0) || !repeat.Due(len(duets), fewestChosen, 2) {
+		if !s.mayWorkUntil() || !repeat.Due(len(duets), fewestChosen, 2) {
 			continue
 		}
 		least := math.Inf(1)

@@ -53,6 +53,8 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 		all:      []*series{{command: Command{Name: "old"}}, {command: Command{Name: "new"}, looksAtClock: c.until > 0}},
 		progress: func(Progress) {},
 	}
+	var now time.Time
+	m.now = func() time.Time { return now }
 	works := func(name string) float64 {
 		ns := c.workMs * ms * (1 + 0.003*m.rng.NormFloat64())
 		if name == "new" {
@@ -63,6 +65,7 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 	m.run = func(_ context.Context, command Command, traced bool) (Run, error) {
 		w := c.core.Work(m.rng, 1, works(command.Name), 0, func(slowed float64) float64 { return slowed })[0]
 		run := c.run(command.Name == "new", w.Ns/ms, 0)
+		now = now.Add(time.Duration(run.WallNs))
 		if c.own++; c.breaks > 0 && c.own >= c.breaks && command.Name == "new" {
 			return Run{}, &FailedError{Name: command.Name, What: theCommand, Err: errTimeout}
 		}
@@ -75,6 +78,7 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 	m.runTogether = func(_ context.Context, both [2]Command) (runs [2]Run, errs [2]error) {
 		c.made++
 		ran := c.core.Turns(m.rng, 3*ms, works(both[0].Name), works(both[1].Name))
+		now = now.Add(time.Duration(ran[0] + ran[1]))
 		for i, command := range both {
 			second := command.Name == "new"
 			if second {

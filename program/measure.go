@@ -181,12 +181,21 @@ type measurement struct {
 	// runTogether makes one run of each of two commands at the same time.
 	runTogether func(context.Context, [2]Command) ([2]Run, [2]error)
 	duets       duets
+	// now is the clock of a simulation; nil for the real one.
+	now func() time.Time
 	// snapshot looks at a running process.
 	snapshot func(pid int) (process.Snapshot, error)
 	// settle collects the garbage of this process, which would otherwise take CPU time during a run; may be nil.
 	settle func()
 	// compete keeps n of the CPUs busy until stop is called. The field is nil if that is not possible.
 	compete func(cpus []int, n int) (stop func())
+}
+
+func (m *measurement) clock() time.Time {
+	if m.now != nil {
+		return m.now()
+	}
+	return time.Now()
 }
 
 func (m *measurement) measure(ctx context.Context) error {
@@ -255,7 +264,7 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	warming := s.warm < m.plan.Warmup
 	traced := !s.untraceable && (!s.probed || s.several && (s.done || (len(s.runs)+s.warm)%sentinelEvery == 0) || s.isMemoryRun())
 	s.closed = s.done
-	began := time.Now()
+	began := m.clock()
 	run, err := m.onceOrUntraced(ctx, s, traced)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -269,7 +278,7 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 			return err
 		}
 	}
-	s.spentNs += float64(time.Since(began).Nanoseconds())
+	s.spentNs += float64(m.clock().Sub(began))
 	var failed *FailedError
 	switch {
 	case errors.As(err, &failed) && !m.plan.ignores(run):

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
-
-	"gonum.org/v1/gonum/stat"
 
 	"chronoscope/program"
 	"chronoscope/record"
@@ -96,9 +95,22 @@ func newHyperfineResult(p program.Report) hyperfineResult {
 		r.ExitCodes = append(r.ExitCodes, run.ExitCode)
 		user, system = append(user, run.UserNs/1e9), append(system, run.SystemNs/1e9)
 	}
-	mean, deviation := stat.MeanStdDev(r.Times, nil)
-	r.Mean, r.StdDev = mean, stats.FloatOf(deviation)
-	r.User, r.System = stat.Mean(user, nil), stat.Mean(system, nil)
+	r.Mean, r.StdDev = meanAndSD(r.Times)
+	r.User, _ = meanAndSD(user)
+	r.System, _ = meanAndSD(system)
 	r.Median, r.Min, r.Max = stats.Median(r.Times), slices.Min(r.Times), slices.Max(r.Times)
 	return r
+}
+
+// meanAndSD returns the mean and the sample's standard deviation, which is unknown for a single
+// value.
+func meanAndSD(values []float64) (mean float64, sd stats.Float) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	var squares float64
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, stats.FloatOf(math.Sqrt(squares / float64(len(values)-1)))
 }

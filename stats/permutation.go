@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 )
 
 // A permutation test tells how probable the difference between two sets of samples is if there is no
@@ -110,7 +111,7 @@ func TwiceMidranks(values []float64) ([]int, error) {
 	sorted, ranks := slices.Sorted(slices.Values(values)), make([]int, len(values))
 	for i, v := range values {
 		less, _ := slices.BinarySearch(sorted, v)
-		upTo, _ := slices.BinarySearch(sorted, math.Nextafter(v, math.Inf(1)))
+		upTo := sort.Search(len(sorted), func(k int) bool { return sorted[k] > v })
 		ranks[i] = less + upTo + 1
 	}
 	return ranks, nil

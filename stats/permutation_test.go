@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -154,5 +155,27 @@ func TestPermutationTestRefuses(t *testing.T) {
 	}
 	if p, err := PairedPermutationTest([]float64{0, 0, 0}, 1); err != nil || p != 1 {
 		t.Errorf("no difference anywhere: P = %v, %v", p, err)
+	}
+}
+
+// Ties share their mean rank, infinite values included; -0 and 0 are a tie. Expected by hand.
+func TestTwiceMidranks(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		values []float64
+		want   []int
+	}{
+		{nil, []int{}},
+		{[]float64{3, 1, 2}, []int{6, 2, 4}},
+		{[]float64{1, inf, inf}, []int{2, 5, 5}},
+		{[]float64{-inf, 7, inf, 7}, []int{2, 5, 8, 5}},
+		{[]float64{0, math.Copysign(0, -1), 5e-324}, []int{3, 3, 6}},
+	} {
+		if got, err := TwiceMidranks(c.values); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v: %v", c.values, got, c.want, err)
+		}
+	}
+	if _, err := TwiceMidranks([]float64{1, math.NaN()}); err == nil {
+		t.Error("NaN has a rank")
 	}
 }

@@ -18,16 +18,20 @@ var _ = register(60, "bench", bench,
 func bench(d record.Bench) *Sheet {
 	s := sheet("Go benchmarks", d.Header)
 	verdicts := map[stats.Verdict]int{}
-	var texts []string
+	texts := map[stats.Verdict][]string{}
 	for _, b := range d.Results {
-		texts = append(texts, b.Reasons...)
+		if verdicts[b.Verdict]++; !b.Failed { // what a benchmark that failed printed stays as it is
+			texts[b.Verdict] = append(texts[b.Verdict], b.Reasons...)
+		}
 	}
-	said := ranged(texts)
 	var reasons folds
 	for _, b := range d.Results {
-		verdicts[b.Verdict]++
+		said := ranged(texts[b.Verdict])
 		for _, reason := range b.Reasons {
-			reasons.add(fold{verdict: b.Verdict, text: said[reason]}, benchmarkName(b))
+			if !b.Failed {
+				reason = said[reason]
+			}
+			reasons.add(fold{verdict: b.Verdict, text: reason}, benchmarkName(b))
 		}
 	}
 	s.Tiles = []Tile{{

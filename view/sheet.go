@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"chronoscope/machine"
 	"chronoscope/record"
@@ -300,20 +301,19 @@ func (f *folds) lines(all, most int) (lines []Line) {
 	return lines
 }
 
-// figure matches a number in a text.
-var figure = regexp.MustCompile(`\d+(\.\d+)?(e[+-]\d+)?`)
+// figure matches a number or a duration in a text, with the flag that it is a value of.
+var figure = regexp.MustCompile(`(?:--[a-z-]+ )?(?:(?:\d+(?:\.\d+)?(?:h|ms|m|µs|ns|s))+\b|\d+(?:\.\d+)?(?:e[+-]\d+)?)`)
 
 // ranged maps each text to a form that it shares with all texts that differ from it only in their
-// figures: a figure that differs is replaced by the range of its values.
+// figures: a figure that differs is replaced by the range of its values, and the value of a flag by the largest.
 func ranged(texts []string) map[string]string {
 	alike := map[string][]string{}
 	for _, text := range texts {
-		masked := figure.ReplaceAllString(text, "0")
-		alike[masked] = append(alike[masked], text)
+		alike[masked(text)] = append(alike[masked(text)], text)
 	}
 	joined := map[string]string{}
 	for _, text := range texts {
-		of := alike[figure.ReplaceAllString(text, "0")]
+		of := alike[masked(text)]
 		i := -1
 		joined[text] = figure.ReplaceAllStringFunc(text, func(string) string {
 			i++
@@ -323,22 +323,33 @@ func ranged(texts []string) map[string]string {
 	return joined
 }
 
-// rangeOf returns the range of the i-th figure of each text.
+// masked returns a text with each figure replaced, but with the names of flags.
+func masked(text string) string {
+	return figure.ReplaceAllStringFunc(text, func(found string) string { return found[:strings.LastIndex(found, " ")+1] + "0" })
+}
+
+// rangeOf returns the range of the i-th figure of each text, or the largest if it is the value of a flag.
 func rangeOf(texts []string, i int) string {
-	byValue := func(a, b string) int {
-		x, _ := strconv.ParseFloat(a, 64)
-		y, _ := strconv.ParseFloat(b, 64)
-		return cmp.Compare(x, y)
-	}
 	var all []string
 	for _, text := range texts {
 		all = append(all, figure.FindAllString(text, -1)[i])
 	}
+	byValue := func(a, b string) int { return cmp.Compare(figureValue(a), figureValue(b)) }
 	least, most := slices.MinFunc(all, byValue), slices.MaxFunc(all, byValue)
-	if least == most {
-		return least
+	if least == most || strings.HasPrefix(most, "--") {
+		return most
 	}
 	return least + "–" + most
+}
+
+// figureValue returns the value of a figure, of a duration in nanoseconds.
+func figureValue(figure string) float64 {
+	text := figure[strings.LastIndex(figure, " ")+1:]
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d)
+	}
+	value, _ := strconv.ParseFloat(text, 64)
+	return value
 }
 
 // listed joins names. If there are more than most, it joins the first of them and says how many

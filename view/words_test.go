@@ -2,9 +2,13 @@ package view
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
+	"chronoscope/gobench"
 	"chronoscope/program"
+	"chronoscope/record"
 	"chronoscope/stats"
 )
 
@@ -57,6 +61,17 @@ func TestOneSentenceForSeveralCommands(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, said[text], want[i])
 		}
 	}
+	// Durations are figures, too, and of a flag's value the largest can be copied.
+	advice := ranged([]string{"an iteration takes 1m2.5s: give more --max-time 40s", "an iteration takes 900ms: give more --max-time 4m30s", "3 of 4: --cpu 1 --max-time 50s", "3 of 5: --cpu 1 --max-time 9s"})
+	for text, want := range map[string]string{
+		"an iteration takes 1m2.5s: give more --max-time 40s":  "an iteration takes 900ms–1m2.5s: give more --max-time 4m30s",
+		"an iteration takes 900ms: give more --max-time 4m30s": "an iteration takes 900ms–1m2.5s: give more --max-time 4m30s",
+		"3 of 5: --cpu 1 --max-time 9s":                        "3 of 4–5: --cpu 1 --max-time 50s",
+	} {
+		if advice[text] != want {
+			t.Errorf("%q: %q, want %q", text, advice[text], want)
+		}
+	}
 	var all []program.Report
 	for i, share := range []string{"94", "95"} {
 		p := program.Report{Command: []string{"a", "b"}[i]}
@@ -65,5 +80,28 @@ func TestOneSentenceForSeveralCommands(t *testing.T) {
 	}
 	if lines := programNotes(all, stats.TimeUnit{})[1].Lines; len(lines) != 1 || lines[0].Text != "other programs used other CPUs for 94–95 % of its time" {
 		t.Errorf("%+v", lines)
+	}
+}
+
+// What benchmarks that failed printed is not folded, and reasons of one verdict do not go into those of another.
+func TestReasonsOfBenchmarks(t *testing.T) {
+	report := func(name string, verdict stats.Verdict, failed bool, reason string) gobench.Report {
+		b := gobench.Report{}
+		b.Name, b.Verdict, b.Failed, b.Reasons = name, verdict, failed, []string{reason}
+		return b
+	}
+	d := record.Bench{Results: []gobench.Report{
+		report("BenchmarkA", stats.Suspect, false, "± 6 %"), report("BenchmarkB", stats.Suspect, false, "± 8 %"), report("BenchmarkC", stats.Unusable, false, "± 40 %"),
+		report("BenchmarkD", stats.Unusable, true, "it failed; it printed: a_test.go:12: got 3"), report("BenchmarkE", stats.Unusable, true, "it failed; it printed: a_test.go:40: got 5"),
+	}}
+	var said []string
+	for _, section := range bench(d).Sections {
+		for _, line := range section.Lines {
+			said = append(said, strings.TrimSpace(line.Strong+" "+line.Text))
+		}
+	}
+	want := []string{"A, B: ± 6–8 %", "C: ± 40 %", "D: it failed; it printed: a_test.go:12: got 3", "E: it failed; it printed: a_test.go:40: got 5"}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q", said)
 	}
 }

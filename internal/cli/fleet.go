@@ -127,18 +127,19 @@ func escaped(name string) string {
 
 // openAll reads the records, several at the same time.
 func openAll(ctx context.Context, names []string, folder string) ([]record.Document, error) {
-	documents := make([]record.Document, len(names))
-	readers, ctx := errgroup.WithContext(ctx)
+	documents, errs := make([]record.Document, len(names)), make([]error, len(names))
+	var readers errgroup.Group
 	readers.SetLimit(4)
 	for i, name := range names {
-		readers.Go(func() (err error) {
-			if err = ctx.Err(); err == nil {
-				documents[i], err = openSubject(name, folder)
+		readers.Go(func() error {
+			if errs[i] = ctx.Err(); errs[i] == nil {
+				documents[i], errs[i] = openSubject(name, folder)
 			}
-			return err
+			return nil
 		})
 	}
-	return documents, readers.Wait()
+	_ = readers.Wait()
+	return documents, cmp.Or(errs...) // the first name's error, whichever was read first
 }
 
 // numbered adds a number to each label that appeared before.

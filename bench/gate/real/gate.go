@@ -60,18 +60,19 @@ func (o *outcome) take(document []byte) error {
 	if err := json.Unmarshal(document, &d); err != nil {
 		return err
 	}
+	hit := map[string]bool{}
+	defer func() { o.found = len(hit) }()
 	for _, p := range d.Pairs {
 		if p.Joint == nil || p.Joint.Side == "" {
 			continue
 		}
 		name := p.B[strings.Index(p.B, ".Benchmark")+1:]
+		slowed, _, _ := strings.Cut(name, "/")
 		o.pairs++
 		*o = o.hear(p, name)
 		switch {
-		case p.Joint.Side == stats.Beyond && slices.ContainsFunc(o.planted, func(slowed string) bool {
-			return name == slowed || strings.HasPrefix(name, slowed+"/")
-		}):
-			o.found++
+		case p.Joint.Side == stats.Beyond && slices.Contains(o.planted, slowed):
+			hit[slowed] = true
 		case p.Joint.Side == stats.Beyond:
 			o.blamed++
 		case p.Joint.Side == stats.Open:

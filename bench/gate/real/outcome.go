@@ -21,7 +21,7 @@ type outcome struct {
 	seed       int
 	change     string   // the edit
 	planted    []string // the benchmarks that take longer
-	// pairs is the number of pairs that were judged, found that of planted ones beyond the limit, blamed that
+	// pairs is the number of pairs that were judged, found the number of planted benchmarks beyond the limit, blamed that
 	// of others beyond it, and undecided that of pairs on neither side.
 	pairs, found, blamed, undecided int
 	status                          int
