@@ -132,14 +132,11 @@ func BenchmarkSome(b *testing.B) {
 }
 `
 
-// One allocation in 16 calls is seen as such. What the start of the package takes and the setup, here also that of a first
-// call with one iteration, is not part of the account.
-func TestAccountOfARealModule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: make test runs it")
-	}
+// onlyBenchmark compiles a test file in a module of its own, and returns its only benchmark and what runs it.
+func onlyBenchmark(t *testing.T, source string) (Processes, Benchmark) {
+	t.Helper()
 	dir, into := t.TempDir(), t.TempDir()
-	for name, content := range map[string]string{"go.mod": "module example.com/m\n\ngo 1.24\n", "m_test.go": accountModule} {
+	for name, content := range map[string]string{"go.mod": "module example.com/m\n\ngo 1.24\n", "m_test.go": source} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -153,16 +150,27 @@ func TestAccountOfARealModule(t *testing.T) {
 	if err != nil || len(found.Benchmarks) != 1 {
 		t.Fatalf("%+v: %v", found, err)
 	}
-	b := found.Benchmarks[0]
+	return p, found.Benchmarks[0]
+}
+
+// One allocation in 16 calls is seen as such. What the start of the package takes and the setup, here also that of a first
+// call with one iteration, is not part of the account.
+func TestAccountOfARealModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	p, b := onlyBenchmark(t, accountModule)
 	if b.Accounts != (runtime.GOOS == "linux") {
 		t.Fatalf("accounts: %v", b.Accounts)
 	}
 	var rep Repetition
 	for n, into := range map[int]*Observation{16_000: &rep.Few, 160_000: &rep.Many} {
-		if *into, err = p.Run(background, b, n, true); err != nil {
+		o, err := p.Run(background, b, n, true)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if o := *into; !o.ExactCounts || b.Accounts && (o.WallNs > o.ProcessNs-500e6 || !(o.CPUNs < o.ProcessNs-500e6)) {
+		*into = o
+		if !o.ExactCounts || b.Accounts && (o.WallNs > o.ProcessNs-500e6 || !(o.CPUNs < o.ProcessNs-500e6)) {
 			t.Errorf("%+v", o)
 		}
 	}

@@ -2,10 +2,7 @@ package gobench
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 )
 
 // parallelModule reports how many iterations RunParallel gives a goroutine at a time.
@@ -38,22 +35,7 @@ func TestParallelIterationsAtATime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
 	}
-	dir, into := t.TempDir(), t.TempDir()
-	for name, content := range map[string]string{"go.mod": "module example.com/m\n\ngo 1.24\n", "m_test.go": parallelModule} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	build, err := Compile(background, dir, into, []string{"."}, Building{})
-	if err != nil || len(build.Tests) != 1 {
-		t.Fatalf("%+v: %v", build, err)
-	}
-	p := Processes{Timeout: time.Minute}
-	found, err := p.Discover(background, build.Tests[0], ".")
-	if err != nil || len(found.Benchmarks) != 1 {
-		t.Fatalf("%+v: %v", found, err)
-	}
-	b := found.Benchmarks[0]
+	p, b := onlyBenchmark(t, parallelModule)
 	for _, c := range []struct {
 		procs              int
 		iterationNs, grain float64

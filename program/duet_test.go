@@ -25,6 +25,7 @@ type duetCase struct {
 	failsFrom int     // the duet from which on the second fails; 0 for none
 	unnoted   float64 // the share of duets that the kernel does not note
 	until     float64 // the share of its time for which the second works until some time, and reads clocks
+	coldMs    float64 // by which the first runs of both take longer by the clock, before their programs begin
 	breaks    int     // the run from which on the second fails by itself; 0 for none
 	plan      Plan
 	made      int
@@ -66,6 +67,9 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 		w := c.core.Work(m.rng, 1, works(command.Name), 0, func(slowed float64) float64 { return slowed })[0]
 		run := c.run(command.Name == "new", w.Ns/ms, 0)
 		now = now.Add(time.Duration(run.WallNs))
+		if c.own < 2 {
+			now = now.Add(time.Duration(c.coldMs * ms))
+		}
 		if c.own++; c.breaks > 0 && c.own >= c.breaks && command.Name == "new" {
 			return Run{}, &FailedError{Name: command.Name, What: theCommand, Err: errTimeout}
 		}
@@ -187,6 +191,7 @@ func TestNoDuets(t *testing.T) {
 	}{
 		"it blocks":                        {duetCase{blockedMs: 3}, nil, false, "new waits for something other than a CPU for", 60},
 		"it works until some time":         {duetCase{until: 0.6}, nil, false, "new looks at clocks, and does less if another program has its CPU, too", 60},
+		"it works until some time, cold":   {duetCase{until: 0.6, coldMs: 20_000}, nil, false, "new looks at clocks, and does less if another program has its CPU, too", 60},
 		"it works until some time, a bit":  {duetCase{until: 0.05}, nil, true, "", 60},
 		"the kernel never tells":           {duetCase{unnoted: 1}, nil, false, "the kernel did not tell when", 60},
 		"the kernel often does not tell":   {duetCase{unnoted: 0.2}, nil, true, "", 60},
