@@ -134,6 +134,7 @@ type stretch struct {
 	fromNs, toNs int64
 	cause        Cause
 	who          Culprit
+	ours         bool // the stretch of another thread of this process
 }
 
 // stretches follows a CPU through its events and returns the stretches in which the thread self did not have
@@ -142,6 +143,7 @@ type stretch struct {
 func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 	names := k.culprits()
 	var inside []stretch // interrupts that have begun but not ended
+	var ended Cause      // of the latest interrupt that has ended
 	var current int32 = -1
 	var fromNs int64
 	cut := func(atNs int64) {
@@ -149,9 +151,9 @@ func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 		case atNs <= fromNs:
 		case current >= 0 && current != self:
 			who := names[current]
-			all = append(all, stretch{fromNs, atNs, Preempted, who})
+			all = append(all, stretch{fromNs, atNs, Preempted, who, who.Process != 0 && who.Process == names[self].Process})
 		case n > 0:
-			all = append(all, stretch{fromNs, atNs, inside[n-1].cause, inside[n-1].who})
+			all = append(all, stretch{fromNs: fromNs, toNs: atNs, cause: inside[n-1].cause, who: inside[n-1].who})
 		}
 		fromNs = atNs
 	}
@@ -166,22 +168,24 @@ func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 			if current > 0 || current == 0 && e.Thread != self {
 				obscure = append(obscure, stretch{fromNs: fromNs, toNs: e.AtNs})
 			}
-			current, fromNs, inside = e.Thread, e.AtNs, nil
+			current, fromNs, inside, ended = e.Thread, e.AtNs, nil, Unexplained
 		}
 		switch e.Kind {
 		case tracepoint.Switched:
 			cut(e.AtNs)
-			if current, inside = e.Other, nil; e.Other != 0 {
+			if current, inside, ended = e.Other, nil, Unexplained; e.Other != 0 {
 				who := names[e.Other]
 				who.Thread, who.Name, who.Kind = e.Other, e.Name, cmp.Or(who.Kind, "thread")
 				names[e.Other] = who
 			}
 		case tracepoint.Interrupt, tracepoint.Softirq, tracepoint.Vector:
 			cut(e.AtNs)
-			inside = append(inside, began(e))
+			inside = append(inside, began(e, ended))
 		case tracepoint.InterruptEnd, tracepoint.SoftirqEnd, tracepoint.VectorEnd:
 			cut(e.AtNs)
-			inside = inside[:max(0, len(inside)-1)]
+			if n := len(inside); n > 0 {
+				inside, ended = inside[:n-1], inside[n-1].cause
+			}
 		case tracepoint.Losing:
 			cut(e.AtNs)
 			current, inside = -1, nil
@@ -193,14 +197,22 @@ func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 	return all, obscure
 }
 
-// began returns the stretch of an interrupt that begins with the event e.
-func began(e tracepoint.Event) stretch {
+// tickSoftirqs are the softirqs that the timer interrupt raises for work of its own, such as that of timers and of
+// read-copy-update (kernel/time/timer.c: update_process_times). The kernel serves them before it returns.
+var tickSoftirqs = []string{"TIMER", "HRTIMER", "SCHED", "RCU"}
+
+// began returns the stretch of an interrupt that begins with the event e. ended is the cause of the interrupt that ended
+// just before it: a softirq of the timer tick belongs to the tick.
+func began(e tracepoint.Event, ended Cause) stretch {
 	s := stretch{cause: Interrupt, who: Culprit{Name: e.Name}}
 	switch e.Kind {
 	case tracepoint.Interrupt:
 		s.who.Kind, s.who.Interrupt = "interrupt", e.Value
 	case tracepoint.Softirq:
 		s.who.Kind = "softirq"
+		if ended == TimerTick && slices.Contains(tickSoftirqs, e.Name) {
+			s.cause = TimerTick
+		}
 	default:
 		s.who.Kind = "vector"
 	}
@@ -349,24 +361,56 @@ func merged(pieces []Piece) (all []Piece) {
 func (t *Trace) moment(g Gap, entryNs float64, all, obscure *[]stretch) Moment {
 	fromNs, toNs := t.timeNs(g.Start), t.timeNs(g.End())
 	m := Moment{StartNs: t.Ns(g.Start), DurationNs: t.Ns(g.Ticks)}
-	restNs := m.DurationNs
+	var restsNs []float64 // what no event tells of, by the piece to which it belongs if it is short
+	restNs, reachedNs := m.DurationNs, fromNs
 	for _, s := range within(all, fromNs, toNs) {
-		ns := min(s.toNs, toNs) - max(s.fromNs, fromNs)
-		p := Piece{StartNs: m.StartNs + float64(max(s.fromNs, fromNs)-fromNs), DurationNs: min(restNs, float64(ns)), Cause: s.cause, Who: s.who}
-		if s.cause == Preempted && s.who.Kind == "" { // the CPU idled: the thread was not runnable
+		from, to := max(s.fromNs, fromNs), min(s.toNs, toNs)
+		p := Piece{StartNs: m.StartNs + float64(from-fromNs), DurationNs: min(restNs, float64(to-from)), Cause: s.cause, Who: s.who}
+		switch {
+		case s.cause == Preempted && s.who.Kind == "": // the CPU idled: the thread was not runnable
 			p.Cause, p.Who = cmp.Or(notReady(g.Cause), Runtime), Culprit{}
+		case g.Own && s.ours:
+			p.Cause = Runtime
 		}
 		restNs -= p.DurationNs
-		if n := len(m.Ran); n > 0 && m.Ran[n-1].Cause == p.Cause && m.Ran[n-1].Who == p.Who {
-			m.Ran[n-1].DurationNs += p.DurationNs
-			continue
+		n := len(m.Ran)
+		if n > 0 {
+			restsNs[n-1] += float64(from - reachedNs)
 		}
-		m.Ran = append(m.Ran, p)
+		if n == 0 || m.Ran[n-1].Cause != p.Cause || m.Ran[n-1].Who != p.Who {
+			m.Ran, restsNs = append(m.Ran, p), append(restsNs, 0)
+		} else {
+			m.Ran[n-1].DurationNs += p.DurationNs
+		}
+		if n == 0 {
+			restsNs[0] = float64(from - reachedNs)
+		}
+		reachedNs = to
 	}
-	m.addRest(t, g, restNs, entryNs, len(within(obscure, fromNs, toNs)) > 0)
-	longest := slices.MaxFunc(m.Ran, func(a, b Piece) int { return cmp.Compare(a.DurationNs, b.DurationNs) })
-	m.Cause = longest.Cause
+	if n := len(m.Ran); n > 0 {
+		restsNs[n-1] += float64(toNs - reachedNs)
+	}
+	m.addRest(t, g, restNs, restsNs, entryNs, len(within(obscure, fromNs, toNs)) > 0)
+	m.Cause = m.cause()
 	return m
+}
+
+// cause returns the cause of the gap as a whole: the one that took longest. If another thread had the CPU, the
+// interrupts of the gap count with it, since one of them led to the switch.
+func (m *Moment) cause() (longest Cause) {
+	var tookNs [causes]float64
+	for _, p := range m.Ran {
+		tookNs[p.Cause] += p.DurationNs
+	}
+	if tookNs[Preempted] > 0 {
+		tookNs[Preempted] += tookNs[TimerTick] + tookNs[Interrupt]
+	}
+	for cause, ns := range tookNs {
+		if ns > tookNs[longest] {
+			longest = Cause(cause)
+		}
+	}
+	return longest
 }
 
 // notReady returns c if it is a cause for which a thread leaves its CPU idle, and otherwise
@@ -381,30 +425,28 @@ func notReady(c Cause) Cause {
 // leastEntryNs is the least value of entryNs.
 const leastEntryNs = 5e3
 
-// addRest attributes restNs, the time of a gap in which no event shows what had the CPU. A short
-// rest is the way into an interrupt and back, and is added to the longest piece. A longer one is
-// the host's, unless the trace knows another cause.
-func (m *Moment) addRest(t *Trace, g Gap, restNs, entryNs float64, obscure bool) {
+// addRest attributes restNs, the time of a gap in which no event shows what had the CPU. A short rest is the way into
+// an interrupt or another thread and back, and belongs to the piece that it leads to or follows; restsNs has its parts,
+// by piece. In a gap that the recording made, it is the recording's own. A longer one is the host's, unless the trace
+// knows another cause.
+func (m *Moment) addRest(t *Trace, g Gap, restNs float64, restsNs []float64, entryNs float64, obscure bool) {
 	if restNs <= 0 && len(m.Ran) > 0 {
 		return
 	}
 	p := Piece{StartNs: m.StartNs, DurationNs: restNs, Cause: g.Cause}
 	taken := entryNs
-	for _, ran := range m.Ran {
-		if ran.Cause == Preempted {
-			taken = entryNs + machine.UsualSwitchNs
-		}
+	if slices.ContainsFunc(m.Ran, func(ran Piece) bool { return ran.Cause == Preempted }) {
+		taken += machine.UsualSwitchNs
 	}
+	short := len(m.Ran) > 0 && restNs <= taken && !obscure
 	foreseen := g.Cause == TimerTick || g.Cause == Interrupt || g.Cause == Preempted
 	switch {
-	case len(m.Ran) > 0 && restNs <= taken && !obscure:
-		longest := 0
-		for i := range m.Ran {
-			if m.Ran[i].DurationNs > m.Ran[longest].DurationNs {
-				longest = i
-			}
+	case short && g.Own:
+		p.Cause = Runtime
+	case short:
+		for i, ns := range restsNs {
+			m.Ran[i].DurationNs += ns
 		}
-		m.Ran[longest].DurationNs += restNs
 		return
 	case obscure:
 	case t.Kernel.Virtual && (foreseen || g.Cause == Unexplained && restNs >= shortestInterruptNs):

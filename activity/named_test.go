@@ -204,3 +204,75 @@ func TestNamedNothing(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+// What stands in a gap decides its cause: a switch counts with the interrupt that led to it, a softirq of the tick with
+// the tick, and in a gap of the recording's own the other threads of this process with the recording. Time of which no
+// event tells belongs to what it leads to or follows, but in a gap of the recording's own to the recording.
+func TestNamedCauses(t *testing.T) {
+	const other, ours = 200, 201
+	timer := func(w *namedWorld, ns int64) {
+		w.note(selfThread, tracepoint.Vector, tracepoint.Event{Name: tracepoint.LocalTimer})
+		w.nowNs += ns
+		w.note(selfThread, tracepoint.VectorEnd, tracepoint.Event{Name: tracepoint.LocalTimer})
+	}
+	softirq := func(w *namedWorld, name string, ns int64) {
+		w.note(selfThread, tracepoint.Softirq, tracepoint.Event{Name: name})
+		w.nowNs += ns
+		w.note(selfThread, tracepoint.SoftirqEnd, tracepoint.Event{Name: name})
+	}
+	turn := func(w *namedWorld, thread int32, ns int64) {
+		w.note(selfThread, tracepoint.Switched, tracepoint.Event{Other: thread, Name: "sh"})
+		w.nowNs += ns
+		w.note(thread, tracepoint.Switched, tracepoint.Event{Other: selfThread, Name: "self"})
+	}
+	cases := map[string]struct {
+		without Cause
+		own     bool
+		during  func(w *namedWorld)
+		cause   Cause
+		parts   map[string]float64 // ns by who
+	}{
+		"a short turn after a timer": {Preempted, false, func(w *namedWorld) { w.nowNs += 3000; timer(w, 8000); turn(w, other, 4000); w.nowNs += 1000 }, Preempted,
+			map[string]float64{"local_timer (vector)": 11000, "sh (pid 200)": 5000}},
+		"a tick and its softirqs": {TimerTick, false, func(w *namedWorld) { timer(w, 4000); softirq(w, "SCHED", 3000); softirq(w, "RCU", 3000) }, TimerTick,
+			map[string]float64{"local_timer (vector)": 4000, "SCHED (softirq)": 3000, "RCU (softirq)": 3000}},
+		"packets after a tick": {Interrupt, false, func(w *namedWorld) { timer(w, 4000); softirq(w, "NET_RX", 6000) }, Interrupt,
+			map[string]float64{"local_timer (vector)": 4000, "NET_RX (softirq)": 6000}},
+		"another thread of this process": {Preempted, false, func(w *namedWorld) { turn(w, ours, 9000) }, Preempted,
+			map[string]float64{"sh (thread 201 of 77)": 9000}},
+		"the same in a gap of the recording's own": {Runtime, true, func(w *namedWorld) { w.nowNs += 2000; turn(w, ours, 9000) }, Runtime,
+			map[string]float64{"sh (thread 201 of 77)": 9000, "": 2000}},
+		"an interrupt in a gap of the recording's own": {Runtime, true, func(w *namedWorld) { w.nowNs += 4000; timer(w, 3000) }, Runtime,
+			map[string]float64{"local_timer (vector)": 3000, "": 4000}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newNamedWorld(1)
+			w.note(selfThread, tracepoint.SoftirqEnd, tracepoint.Event{})
+			w.trace.Anchors = append(w.trace.Anchors, Anchor{w.ticks(w.nowNs), w.nowNs})
+			for range 20 {
+				w.gap(c.without, func() { c.during(w) })
+				w.trace.Gaps[len(w.trace.Gaps)-1].Own = c.own
+			}
+			w.nowNs += 1000
+			w.trace.Length = w.ticks(w.nowNs)
+			w.trace.Anchors = append(w.trace.Anchors, Anchor{w.ticks(w.nowNs), w.nowNs})
+			n := w.trace.Name(KernelEvents{Events: w.events, Tasks: []tracepoint.Task{
+				{Process: selfThread, Thread: selfThread, Name: "self"}, {Process: other, Thread: other, Name: "sh"}, {Process: selfThread, Thread: ours, Name: "sh"},
+			}})
+			for _, m := range n.Worst {
+				if m.Cause != c.cause {
+					t.Fatalf("%v: %+v, want %v", m.Cause, m.Ran, c.cause)
+				}
+			}
+			for _, p := range n.Parts {
+				if want := c.parts[p.Who.String()]; math.Abs(p.TotalNs/20-want) > 20 {
+					t.Errorf("%v %v took %.0f ns a gap, want %v", p.Cause, p.Who, p.TotalNs/20, want)
+				}
+			}
+			if len(n.Parts) != len(c.parts) {
+				t.Errorf("%+v, want %v", n.Parts, c.parts)
+			}
+		})
+	}
+}

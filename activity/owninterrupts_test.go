@@ -97,3 +97,37 @@ func TestWithoutProcNothingIsTheHypervisors(t *testing.T) {
 		t.Error("the noise of a trace that nobody watched is known")
 	}
 }
+
+// Gaps far shorter than any tick are the host's, however many interrupts the kernel counted: those had the same way in
+// and out as the tick.
+func TestGapsShorterThanAnyInterruptAreTheHosts(t *testing.T) {
+	trace := &Trace{TickNs: 1, CPU: 0, Length: 2e9, Kernel: Kernel{Known: true, Virtual: true, TickHz: 250, TimerInterrupts: 500, OtherInterrupts: 300}}
+	for i := range int64(500) {
+		trace.Gaps = append(trace.Gaps, Gap{Start: i * 4_000_000, Ticks: 16_000})
+		at := i*4_000_000 + 200_000 + i*i*i*7919%3_500_000
+		trace.Gaps = append(trace.Gaps, Gap{Start: at, Ticks: 1500 + i})
+		if i%5 == 0 {
+			trace.Gaps = append(trace.Gaps, Gap{Start: at + 50_000, Ticks: 8000})
+		}
+	}
+	a := Analyse(trace)
+	if a.Causes[TimerTick].Count != 500 || a.Causes[Hypervisor].Count != 500 || a.Causes[Interrupt].Count != 100 || a.Own.Gaps != 100 {
+		t.Errorf("%+v, own %+v", a.Causes, a.Own)
+	}
+}
+
+// Between two spells the Go runtime takes the thread away in a gap of the recording's own; a tick just before it stays
+// one.
+func TestTheRuntimeTakesOnlyTheRecordingsOwnGaps(t *testing.T) {
+	trace := &Trace{TickNs: 1, CPU: 0, Length: 1e9, Kernel: Kernel{Known: true, TickHz: 250, TimerInterrupts: 250}}
+	for i := range int64(250) {
+		trace.Gaps = append(trace.Gaps, Gap{Start: i * 4_000_000, Ticks: 9000}, Gap{Start: i*4_000_000 + 9000, Ticks: 12_000, Own: true})
+		if i%10 == 0 {
+			n := len(trace.Gaps)
+			trace.Joins = append(trace.Joins, Join{From: n - 2, Gap: n - 1, Ticks: 40_000_000, Between: true, Use: machine.ThreadUse{CPUNs: 40_000_000}})
+		}
+	}
+	if a := Analyse(trace); a.Causes[TimerTick].Count != 250 || a.Causes[Runtime].Count != 250 {
+		t.Errorf("%+v", a.Causes)
+	}
+}
