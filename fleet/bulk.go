@@ -32,10 +32,10 @@ const (
 )
 
 // fitBulk fits tails to the machines that are not likely outliers.
-func fitBulk(all [][]placed, likely map[[2]int]bool) (b bulk) {
+func fitBulk(all [][]placed, likely func(figure, place int) bool) (b bulk) {
 	var usual [2][]float64
 	for figure, tiers := range all {
-		own := distances(tiers, func(place int) bool { return likely[[2]int{figure, place}] })
+		own := distances(tiers, func(place int) bool { return likely(figure, place) })
 		b.figures = append(b.figures, sides{tailOf(own[0], outerError), tailOf(own[1], outerError)})
 		for side := range usual {
 			usual[side] = append(usual[side], own[side]...)

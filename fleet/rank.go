@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"chronoscope/stats"
@@ -50,8 +51,9 @@ type Tier struct {
 	Median float64 `json:"median"`
 	// Spread is the robust standard deviation of the machines, as a share of the median.
 	Spread float64 `json:"spread"`
-	// DriftPerDay is the share by which the figure grew per day while the machines were measured.
-	DriftPerDay float64 `json:"drift_per_day"`
+	// DriftPerDay is the share by which the figure grew per day while the machines were measured; 0 if no drift is
+	// significant.
+	DriftPerDay stats.Float `json:"drift_per_day"`
 }
 
 // A Place is the position of a machine in its tier.
@@ -89,48 +91,32 @@ func Rank(figures []Figure, rate float64) Ranking {
 		r.Figures, all = append(r.Figures, ranked), append(all, tiers)
 	}
 	usual := usualTails(slices.Concat(all...))
-	likely := map[[2]int]bool{} // outliers, by figure and place
-	for _, t := range testAll(all, func(tiers []placed, _ int) []float64 { return chances(tiers, usual) }) {
-		likely[[2]int{t.figure, t.place}] = t.p <= rate
-	}
-	bulk := fitBulk(all, likely)
-	for _, t := range testAll(all, bulk.chances) {
-		place := &r.Figures[t.figure].Placed[t.place]
-		place.Rate = t.p
-		place.Outlier = t.p <= rate
+	rates := testAll(all, func(tiers []placed, _ int) []float64 { return chances(tiers, usual) })
+	bulk := fitBulk(all, func(figure, place int) bool { return rates[figure][place] <= rate })
+	for figure, ofFigure := range testAll(all, bulk.chances) {
+		for i, p := range ofFigure {
+			place := &r.Figures[figure].Placed[i]
+			place.Rate, place.Outlier = p, p <= rate
+		}
 	}
 	return r
 }
 
-// test holds a P value: the probability that a machine lies as far from the median as this one if it is no outlier.
-// discover replaces it.
-type test struct {
-	figure, place int
-	p             float64
-}
-
-// testAll returns the smallest false discovery rate at which each machine of each figure is an outlier. chances returns
-// the P values of the machines of one figure.
-func testAll(all [][]placed, chances func(tiers []placed, figure int) []float64) []test {
-	var tests []test
+// testAll returns, for each figure, the smallest false discovery rate at which each machine is an outlier. chances
+// returns the P values of the machines of one figure: the probability that a machine lies as far from the median as this
+// one if it is no outlier.
+func testAll(all [][]placed, chances func(tiers []placed, figure int) []float64) (rates [][]float64) {
+	var values []float64
+	var ends []int
 	for i, tiers := range all {
-		for j, p := range chances(tiers, i) {
-			tests = append(tests, test{i, j, p})
-		}
+		values = append(values, chances(tiers, i)...)
+		ends = append(ends, len(values))
 	}
-	return discover(tests)
-}
-
-// discover replaces each P value by the smallest false discovery rate at which the test is a
-// discovery.
-func discover(tests []test) []test {
-	slices.SortFunc(tests, func(a, b test) int { return cmp.Compare(a.p, b.p) })
-	rate := 1.0
-	for i := len(tests) - 1; i >= 0; i-- {
-		rate = min(rate, tests[i].p*float64(len(tests))/float64(i+1))
-		tests[i].p = rate
+	adjusted, from := stats.FalseDiscoveryRates(values), 0
+	for _, end := range ends {
+		rates, from = append(rates, adjusted[from:end]), end
 	}
-	return tests
+	return rates
 }
 
 // rankFigure finds the tiers of a figure.
@@ -150,7 +136,7 @@ func rankFigure(f Figure) (RankedFigure, []placed) {
 			r.Placed = append(r.Placed, Place{Node: v.Node, Tier: len(r.Tiers), Ratio: t.ratio(v, i), Rate: 1})
 		}
 		tiers = append(tiers, t)
-		r.Tiers = append(r.Tiers, Tier{Nodes: to - from, Median: math.Exp(t.median), Spread: t.spread, DriftPerDay: math.Expm1(t.slope * secondsOfDay)})
+		r.Tiers = append(r.Tiers, Tier{Nodes: to - from, Median: math.Exp(t.median), Spread: t.spread, DriftPerDay: stats.FloatOf(math.Expm1(t.slope * secondsOfDay))})
 		from = to
 	}
 	return r, tiers
@@ -159,7 +145,7 @@ func rankFigure(f Figure) (RankedFigure, []placed) {
 // tierEnds returns the indices at which tiers end in sorted values.
 func tierEnds(sorted []float64) []int {
 	edge := max(fewestNodes, int(math.Ceil(tierShare*float64(len(sorted)))))
-	return joined(sorted, edges(sorted, 0, len(sorted), edge))
+	return joined(sorted, edges(sorted, 0, len(sorted), edge), edge)
 }
 
 // edges returns the indices at which groups end. Between two groups values are rarer than among the
@@ -180,12 +166,17 @@ func edges(sorted []float64, from, to, edge int) []int {
 	return append(edges(sorted, from, at, edge), edges(sorted, at, to, edge)...)
 }
 
-// joined joins neighbouring groups, the nearest first, until all are as far apart as tiers have to be.
-func joined(sorted []float64, ends []int) []int {
+// joined joins neighbouring groups, the nearest first, until all have at least edge values and are as far apart as tiers
+// have to be.
+func joined(sorted []float64, ends []int, edge int) []int {
 	for len(ends) > 1 {
 		least, at, from := math.Inf(1), 0, 0
 		for i, end := range ends[:len(ends)-1] {
-			if d := distance(sorted[from:end], sorted[end:ends[i+1]]); d < least {
+			d := distance(sorted[from:end], sorted[end:ends[i+1]])
+			if min(end-from, ends[i+1]-end) < edge {
+				d = -1 / d // below any distance; the nearest is the least
+			}
+			if d < least {
 				least, at = d, i
 			}
 			from = end
@@ -220,13 +211,20 @@ type placed struct {
 	usualError     float64
 }
 
-// place computes the median, spread and drift of a tier.
+// place computes the median, spread and drift of a tier. A value that was measured long before or after most others
+// gets no more drift than those: by a slope of minutes nobody can tell the drift of days.
 func place(values []Value, logs []float64) placed {
 	t := placed{slope: drift(values, logs)}
-	middle := middleTime(values)
+	times := make([]float64, len(values))
+	for i, v := range values {
+		times[i] = v.At
+	}
+	slices.Sort(times)
+	early, middle, late := stats.Quantile(times, 0.25), stats.Quantile(times, 0.5), stats.Quantile(times, 0.75)
 	level := make([]float64, len(values))
 	for i, v := range values {
-		level[i] = logs[i] - t.slope*(v.At-middle)
+		at := min(max(v.At, 2*early-late), 2*late-early)
+		level[i] = logs[i] - t.slope*(at-middle)
 		t.errors = append(t.errors, standardError(v))
 	}
 	var deviation float64
@@ -333,10 +331,13 @@ func tailsOf(residuals []float64) float64 {
 // mostPairs bounds the work of finding a drift.
 const mostPairs = 5_000
 
-// drift is the median slope between pairs of values, per second (Theil 1950, Sen 1968); 0 if all were
-// measured at one time. Of many machines it takes pairs that are spread evenly among all.
+// drift is the median slope between pairs of values, per second (Theil 1950, Sen 1968); 0 if values and times are not
+// correlated. Of many machines it takes pairs that are spread evenly among all.
 func drift(values []Value, logs []float64) float64 {
 	n := len(values)
+	if !correlated(values, logs) {
+		return 0
+	}
 	stride := max(1, n*(n-1)/2/mostPairs)
 	var slopes []float64
 	pair := 0
@@ -348,18 +349,29 @@ func drift(values []Value, logs []float64) float64 {
 			}
 		}
 	}
-	if len(slopes) < fewestNodes*(fewestNodes-1)/2 {
-		return 0
-	}
 	slices.Sort(slopes)
 	return stats.Quantile(slopes, 0.5)
 }
 
-func middleTime(values []Value) float64 {
-	var all []float64
-	for _, v := range values {
-		all = append(all, v.At)
+// correlated reports whether the values' ranks are correlated with those of their times, at a level of 1 %: without a
+// drift, Spearman's coefficient times the root of n-1 is about normal.
+func correlated(values []Value, logs []float64) bool {
+	const onePercent = 2.576
+	times := make([]float64, len(values))
+	for i, v := range values {
+		times[i] = v.At
 	}
-	slices.Sort(all)
-	return stats.Quantile(all, 0.5)
+	ofTimes, err := stats.TwiceMidranks(times)
+	ofLogs, err2 := stats.TwiceMidranks(logs)
+	if err != nil || err2 != nil {
+		return false
+	}
+	return math.Abs(stat.Correlation(floats(ofTimes), floats(ofLogs), nil))*math.Sqrt(float64(len(values)-1)) > onePercent
+}
+
+func floats(whole []int) (all []float64) {
+	for _, n := range whole {
+		all = append(all, float64(n))
+	}
+	return all
 }

@@ -64,7 +64,7 @@ func tiers(d record.Fleet) Section {
 	t.In = OnPage
 	for _, f := range d.Figures {
 		for i, tier := range f.Tiers {
-			t.row(fleetFigure(f.Topic, f.Name, f.Quantity), i+1, tier.Nodes, inUnit(tier.Median, f.Unit), percent(tier.Spread), signed(tier.DriftPerDay))
+			t.row(fleetFigure(f.Topic, f.Name, f.Quantity), i+1, tier.Nodes, inUnit(tier.Median, f.Unit), percent(tier.Spread), signed(tier.DriftPerDay.Value()))
 		}
 	}
 	if len(t.Rows) == 0 {

@@ -34,11 +34,11 @@ with --format json, folders of such files, or records kept with --save.
 
 Each figure is looked at by itself. Machines whose values lie together are a tier, such as
 those of one CPU model; a tier has at least five machines and a twentieth of all. A drift
-over the time of the records is taken off. A machine is an outlier if it is farther from
-its tier's median than healthy machines are, by a t distribution that fits the tiers. Of
-all outliers named, 1 % are false on average (--false-discoveries): about a fifth, though,
-where healthy machines differ far more to one side, or a few vary far more than the others.
-Unusable values are left out.
+over the time of the records is taken off if it is significant. A machine is an outlier if
+it is farther from its tier's median than healthy machines are, by a t distribution that
+fits the tiers. Of all outliers named, 1 % are false on average (--false-discoveries); more
+with few machines, or where a few vary far more than the others. Unusable values are left
+out, and listed.
 
 The exit status does not depend on what was found.`,
 		Example: `  chronoscope fleet records/*.json
@@ -94,12 +94,18 @@ func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found
 	for i, label := range numbered(labels) {
 		d.Nodes[i].Name = label
 	}
-	d.Ranking = fleet.Rank(fleetFigures(documents), rate)
+	figures, unusable := fleetFigures(documents)
+	d.Ranking = fleet.Rank(figures, rate)
 	if len(d.Figures) == 0 {
 		return found{}, fmt.Errorf("no figure of %q can be ranked: name records of clocks, run, bench, or another command that measures", d.Of)
 	}
 	d.Outliers = outliersOf(d)
 	c.header.Caveats = []string{} // those of this machine don't apply to the others
+	for node, names := range unusable {
+		if len(names) > 0 {
+			c.caveat("%s is ranked without %d figures that are unusable there: %s", d.Nodes[node].Name, len(names), strings.Join(names, ", "))
+		}
+	}
 	d.Header = c.finish(ctx)
 	return found{document: d}, nil
 }
@@ -144,24 +150,29 @@ func openAll(ctx context.Context, names []string, folder string) ([]record.Docum
 
 // numbered adds a number to each label that appeared before.
 func numbered(labels []string) []string {
-	seen := map[string]int{}
+	seen := map[string]bool{}
 	for i, label := range labels {
-		if seen[label]++; seen[label] > 1 {
-			labels[i] = fmt.Sprintf("%s (%d)", label, seen[label])
+		for n := 2; seen[labels[i]]; n++ {
+			labels[i] = fmt.Sprintf("%s (%d)", label, n)
 		}
+		seen[labels[i]] = true
 	}
 	return labels
 }
 
 // fleetFigures collects the figures of all documents, in the order in which they first appear. It
-// leaves out unusable values, and values in another unit than the first one.
-func fleetFigures(documents []record.Document) []fleet.Figure {
-	var all []fleet.Figure
+// leaves out unusable values, and values in another unit than the first one. unusable has the names of the figures of
+// each document that are left out as unusable.
+func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][]string) {
+	unusable = make([][]string, len(documents))
 	places := map[view.FigureKey]int{}
 	for node, d := range documents {
 		at := float64(d.Head().Started.UnixNano()) / 1e9
 		for _, f := range view.FiguresOf(d) {
 			e := f.Estimate
+			if f.Verdict == stats.Unusable {
+				unusable[node] = append(unusable[node], strings.TrimSpace(f.Name+" "+f.Quantity))
+			}
 			if f.Verdict == stats.Unusable || f.StandIn != "" || !(e.Value > 0) {
 				continue
 			}
@@ -176,7 +187,7 @@ func fleetFigures(documents []record.Document) []fleet.Figure {
 			}
 		}
 	}
-	return all
+	return all, unusable
 }
 
 // outliersOf lists the outliers: the machine with the most of them first, and the largest difference
