@@ -100,8 +100,8 @@ func WatchKernel(cpus []int, keep bool, root fs.FS) (stop func() KernelEvents, e
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	take := func(events []tracepoint.Event) {
-		if n := len(k.Events); keep && n > 0 && float64(k.Events[n-1].AtNs-k.Events[0].AtNs) > 6*turnNs {
-			k.Events = append(k.Events[:0], after(k.Events, k.Events[n-1].AtNs-3*turnNs)...)
+		if keep {
+			k.forget(len(events))
 		}
 		n := min(len(events), mostEvents-len(k.Events))
 		k.Events, k.Full = append(k.Events, events[:n]...), k.Full || n < len(events)
@@ -122,6 +122,19 @@ func WatchKernel(cpus []int, keep bool, root fs.FS) (stop func() KernelEvents, e
 		k.Tasks = append(k.Tasks, tracepoint.Tasks(root)...)
 		return k
 	}, nil
+}
+
+// forget drops old events, down to those of the last 3 turnNs, if they are of more than twice that time. If there is no
+// room for the given number of new ones, it drops the older half of all.
+func (k *KernelEvents) forget(coming int) {
+	n := len(k.Events)
+	switch {
+	case n == 0:
+	case float64(k.Events[n-1].AtNs-k.Events[0].AtNs) > 6*turnNs:
+		k.Events = append(k.Events[:0], after(k.Events, k.Events[n-1].AtNs-3*turnNs)...)
+	case n+coming > mostEvents:
+		k.Events = append(k.Events[:0], k.Events[n/2:]...)
+	}
 }
 
 func after(events []tracepoint.Event, ns int64) []tracepoint.Event {

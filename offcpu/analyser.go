@@ -24,14 +24,18 @@ type Analyser struct {
 	ordered []*cpu // the values of cpus
 	startNs int64
 	lastNs  int64
-	own     int // number of the target's threads
-	living  int // number of the target's threads that have not ended
-	losing  int // number of CPUs that are losing events now
-	whole   whole
-	tallies []*tally // in order of time; the last one is counting
-	waits   []wait   // run-queue waits that settle has yet to split into throttling and competition
-	quotas  []quota
-	late    Period // the longest delay since the last call of Late
+	// runnable are the threads that the list of tasks calls runnable, until the events reach listedNs, the end of its
+	// reading.
+	runnable []*thread
+	listedNs int64
+	own      int // number of the target's threads
+	living   int // number of the target's threads that have not ended
+	losing   int // number of CPUs that are losing events now
+	whole    whole
+	tallies  []*tally // in order of time; the last one is counting
+	waits    []wait   // run-queue waits that settle has yet to split into throttling and competition
+	quotas   []quota
+	late     Period // the longest delay since the last call of Late
 }
 
 // wait is a run-queue wait of a thread of the target.
@@ -71,11 +75,12 @@ type quota struct {
 	leftNs int64
 }
 
-// New starts an analysis at startNs. tasks are the threads that exist at that time.
-func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
+// New starts an analysis at startNs. tasks are the threads that existed at some time between startNs and listedNs, when
+// they were listed.
+func New(tasks []tracepoint.Task, startNs, listedNs int64, target Target) *Analyser {
 	a := &Analyser{
 		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(startNs)},
-		startNs: startNs, lastNs: startNs, whole: whole{sinceNs: startNs},
+		startNs: startNs, lastNs: startNs, listedNs: listedNs, runnable: []*thread{}, whole: whole{sinceNs: startNs},
 	}
 	parents := map[int32]int32{}
 	for _, task := range tasks {
@@ -85,11 +90,36 @@ func New(tasks []tracepoint.Task, startNs int64, target Target) *Analyser {
 		t := a.begin(task.Thread, task.Process, task.Name, startNs)
 		t.kernel, t.cgroup, t.blockedIn = task.Kernel, task.CGroup, task.State
 		if a.adopt(t, target.holds(task.Process, parents)); task.State == tracepoint.Runnable {
-			a.ready(t, task.CPU, startNs) // if it already has the CPU, that CPU's first event will correct this
+			t.cpu, a.runnable = task.CPU, append(a.runnable, t)
 		}
 	}
+	a.reach(startNs)
 	a.watch(startNs)
 	return a
+}
+
+// reach applies the list of tasks if the events have reached listedNs. A thread that was listed as runnable and has had no
+// event until then was so from the start; the state of any other follows from its events.
+func (a *Analyser) reach(atNs int64) {
+	if a.runnable == nil || atNs < a.listedNs {
+		return
+	}
+	has := map[*thread]bool{}
+	for _, c := range a.cpus {
+		has[c.current] = true
+	}
+	for _, t := range a.runnable {
+		switch untouched := t.state == unknown && t.sinceNs == a.startNs && a.threads[t.id] == t; {
+		case !untouched:
+		case has[t]:
+			t.state = running
+		default:
+			a.ready(t, t.cpu, a.startNs) // if it already has the CPU, that CPU's first event will correct this
+		}
+	}
+	if a.runnable = nil; a.whole.sinceNs == a.startNs {
+		a.whole.doing = a.doing()
+	}
 }
 
 // holds reports whether a process belongs to the target or descends from a process that does.
@@ -165,6 +195,7 @@ func (a *Analyser) Add(events []tracepoint.Event) {
 			continue
 		}
 		e.AtNs = max(e.AtNs, a.lastNs)
+		a.reach(e.AtNs)
 		a.lastNs = e.AtNs
 		a.tally().events++
 		a.add(e)

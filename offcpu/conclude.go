@@ -17,6 +17,7 @@ const mostPeriods, mostWorst = 20_000, 10
 // threads.
 func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 	a.lastNs = max(endNs, a.lastNs)
+	a.reach(max(a.lastNs, a.listedNs))
 	for _, t := range a.threads {
 		a.ending(t)
 	}
@@ -182,7 +183,8 @@ func (t *tally) show(r *Result) {
 	t.prune()
 	r.Worst, r.Periods, r.LeftOut, r.LeftOutNs = []Period{}, []Period{}, t.leftOut, t.leftOutNs
 	for _, p := range t.periods {
-		p.StartNs -= t.startNs
+		from := max(0, p.StartNs-t.startNs) // a period may have begun before the part that is kept
+		p.StartNs, p.DurationNs = from, p.endNs()-t.startNs-from
 		r.Periods = append(r.Periods, p)
 		if len(r.Worst) < mostWorst && !slices.Contains(expected, p.Cause) {
 			r.Worst = append(r.Worst, p)

@@ -38,7 +38,7 @@ func BenchmarkTenSeconds(b *testing.B) {
 	var before, after runtime.MemStats
 	for b.Loop() {
 		runtime.ReadMemStats(&before)
-		a := New(tasks, 0, Target{Processes: map[int32]bool{1: true, 5: true, 9: true, 13: true}})
+		a := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true, 5: true, 9: true, 13: true}})
 		for from := 0; from < len(events); from += 650 { // in batches of 50 ms, as a recording takes them
 			a.Add(events[from:min(len(events), from+650)])
 			if from%13_000 == 0 {
@@ -57,7 +57,7 @@ func BenchmarkTenSeconds(b *testing.B) {
 // The memory of a recording is bounded, however long it lasts.
 func TestKeepsLittle(t *testing.T) {
 	tasks, events := tenSeconds()
-	a := New(tasks, 0, Target{Processes: map[int32]bool{1: true, 5: true}})
+	a := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true, 5: true}})
 	for round := range int64(6) {
 		for from := 0; from < len(events); from += 650 {
 			batch := append([]tracepoint.Event{}, events[from:min(len(events), from+650)]...)

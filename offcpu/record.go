@@ -48,7 +48,8 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	}
 	defer r.Close()
 	startNs := tracepoint.Now()
-	a := New(tracepoint.Tasks(o.Root), startNs, o.Target)
+	tasks := tracepoint.Tasks(o.Root)
+	a := New(tasks, startNs, tracepoint.Now(), o.Target)
 	a.WaitsIn = func(process, thread int32) string {
 		return waitsIn(o.Root, path.Join("proc", strconv.Itoa(int(process)), "task", strconv.Itoa(int(thread))))
 	}
@@ -66,7 +67,7 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	end, settled, turned := time.Now().Add(o.Duration), time.Now(), time.Now()
 	earlier := stolen // at the last but one turn
 	for ctx.Err() == nil && time.Now().Before(end) && a.Alive() {
-		r.Wait(min(drainEvery, time.Until(end)))
+		r.Wait(max(0, min(drainEvery, time.Until(end))))
 		a.Add(r.Take())
 		read()
 		if longest := a.Late(); o.Until > 0 && longest.DurationNs >= o.Until.Nanoseconds() {
@@ -91,7 +92,7 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	}
 	result := a.Result(endNs, after)
 	if late != nil {
-		result.find(late, endNs-result.RecordedNs)
+		result.find(late, a.lastNs-result.RecordedNs)
 	}
 	return Recording{result, late}, nil
 }

@@ -352,7 +352,7 @@ func TestSimulated(t *testing.T) {
 			w.step()
 		}
 		w.end()
-		a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+		a := New(tasks, simStart, simStart, Target{Processes: map[int32]bool{100: true}})
 		a.Add(w.events)
 		r := a.Result(w.now, nil)
 		if r.Missed != 0 {
@@ -452,7 +452,7 @@ func TestSimulatedWhole(t *testing.T) {
 		for number := range w.cpus {
 			w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
 		}
-		a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+		a := New(tasks, simStart, simStart, Target{Processes: map[int32]bool{100: true}})
 		for _, steps := range []int{100, 200} {
 			for range steps {
 				w.step()
@@ -487,7 +487,7 @@ func TestTurns(t *testing.T) {
 		for number := range w.cpus {
 			w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
 		}
-		a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+		a := New(tasks, simStart, simStart, Target{Processes: map[int32]bool{100: true}})
 		var began, ran []int64
 		for range 4 {
 			for range 100 {
@@ -524,7 +524,7 @@ func TestOwnProcess(t *testing.T) {
 	tasks := []tracepoint.Task{
 		{Process: 1, Thread: 1, Name: "sh", State: tracepoint.Sleeping}, {Process: 2, Parent: 1, Thread: 2, Name: "gzip"}, {Process: 3, Thread: 3, Name: "other", State: tracepoint.Sleeping},
 	}
-	a := New(tasks, 0, Target{Processes: map[int32]bool{1: true}})
+	a := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true}})
 	a.Add([]tracepoint.Event{
 		{AtNs: 100, Kind: tracepoint.Waking, Process: 2, Thread: 2, Other: 1},
 		{AtNs: 100, Kind: tracepoint.Switched, Process: 2, Thread: 2, Other: 1, Value: int32(tracepoint.Sleeping)},
@@ -547,8 +547,53 @@ func TestOwnProcess(t *testing.T) {
 	}
 }
 
+// Threads are listed after the recording began. One that slept then, and runs when it is listed, did not wait for a CPU
+// from the start; one that has had no event until then did, or had one.
+func TestListedLater(t *testing.T) {
+	tasks := []tracepoint.Task{
+		{Process: 1, Thread: 1, Name: "woken", State: tracepoint.Runnable, CPU: 0}, {Process: 1, Thread: 2, Name: "hog", State: tracepoint.Runnable, CPU: 1},
+		{Process: 1, Thread: 3, Name: "waits", State: tracepoint.Runnable, CPU: 1}, {Process: 1, Thread: 4, Name: "asleep", State: tracepoint.Sleeping},
+	}
+	a := New(tasks, 0, 5000, Target{Processes: map[int32]bool{1: true}})
+	a.Add([]tracepoint.Event{
+		{AtNs: 3000, CPU: 0, Kind: tracepoint.Waking, Other: 1},
+		{AtNs: 3100, CPU: 0, Kind: tracepoint.Switched, Other: 1},
+		{AtNs: 6000, CPU: 1, Kind: tracepoint.Switched, Process: 1, Thread: 2, Other: 3, Value: int32(tracepoint.Runnable)},
+	})
+	if late := a.Late(); late.Thread != 3 || late.DurationNs != 6000 {
+		t.Errorf("the longest delay is %+v", late)
+	}
+	r := a.Result(8000, nil)
+	got := map[Cause]int64{}
+	for _, p := range r.Parts {
+		got[p.Cause] += p.TotalNs
+	}
+	// "woken" slept until an interrupt at 3000, and ran from 3100 on; "hog" ran until 6000, and waited; "waits" waited until then, and ran.
+	if want := map[Cause]int64{Interrupt: 3000, RunqueueWait: 8000, Ran: 4900 + 6000 + 2000, NotWoken: 8000, WakeupLatency: 100}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Of a wait that began before the part of the recording that is kept, only what lies in it is shown.
+func TestPeriodsFromBefore(t *testing.T) {
+	a := New([]tracepoint.Task{{Process: 1, Thread: 1, Name: "asleep", State: tracepoint.Sleeping}}, 0, 0, Target{Processes: map[int32]bool{1: true}})
+	for at := range int64(4) {
+		a.Add([]tracepoint.Event{{AtNs: at * 1000, CPU: 1, Kind: tracepoint.Switched, Process: 5, Thread: 5, Other: 6}})
+		a.Turn()
+	}
+	r := a.Result(4000, nil)
+	for _, p := range r.Periods {
+		if p.StartNs < 0 || p.endNs() > r.RecordedNs {
+			t.Errorf("%+v of %d ns", p, r.RecordedNs)
+		}
+	}
+	if len(r.Periods) == 0 {
+		t.Error("no periods")
+	}
+}
+
 func analyse(tasks []tracepoint.Task, events []tracepoint.Event, endNs int64) Result {
-	a := New(tasks, simStart, Target{Processes: map[int32]bool{100: true}})
+	a := New(tasks, simStart, simStart, Target{Processes: map[int32]bool{100: true}})
 	a.Add(events)
 	return a.Result(endNs, nil)
 }
@@ -586,7 +631,7 @@ func TestQuotaOfWaits(t *testing.T) {
 	at := func(msec int64, from, to int32) tracepoint.Event {
 		return tracepoint.Event{AtNs: msec * ms, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to}
 	}
-	a := New(tasks, 0, Target{Processes: map[int32]bool{1: true}})
+	a := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true}})
 	a.AddQuota(Quota{0, 0})
 	a.Add([]tracepoint.Event{at(20, 1, 0), {AtNs: 90 * ms, Kind: tracepoint.Waking, Other: 2}, at(90, 0, 2)})
 	a.AddQuota(Quota{95 * ms, 0})

@@ -8,7 +8,7 @@ const (
 	runs          // at least one thread has a CPU
 	queues        // no thread has a CPU though one is runnable
 	idles         // all threads are blocked
-	obscure       // events are being lost
+	obscure       // events are being lost, or the threads are still being listed
 )
 
 // whole is the present state of the target as a whole.
@@ -28,7 +28,7 @@ func (a *Analyser) doing() doing {
 		queued = queued || len(c.waiters) > 0
 	}
 	switch {
-	case a.losing > 0:
+	case a.losing > 0 || a.runnable != nil:
 		return obscure
 	case queued:
 		return queues

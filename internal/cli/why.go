@@ -153,6 +153,9 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	r, err := offcpu.Record(following, o, begin)
 	var unavailable *tracepoint.Unavailable
 	if errors.As(err, &unavailable) {
+		if w.until > 0 {
+			return found{}, fmt.Errorf("--until: single waits can't be seen without the kernel's events: %w", err)
+		}
 		d.Method = "accounts"
 		r, err = offcpu.Accounts(following, o, begin, unavailable)
 	}
