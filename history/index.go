@@ -4,8 +4,12 @@ import (
 	"bufio"
 	"encoding/gob"
 	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
 	"math"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -33,7 +37,6 @@ type Record struct {
 	Source      record.Source // empty if unknown
 	Tier        Tier
 	Go          string
-	Host        string
 }
 
 // Time returns the time by which the record is placed in a series: that of the commit, if it is
@@ -65,8 +68,15 @@ type Key struct {
 // verdicts are stored as indices into this list.
 var verdicts = []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable}
 
-// indexVersion is the version of the index's format. An index of another version is made again.
-const indexVersion = "chronoscope history 1"
+// indexVersion returns the version of the index's format, with that of this program, whose figures may be others. An
+// index of another version is made again.
+func indexVersion() string {
+	const format = "chronoscope history 2"
+	if build, ok := debug.ReadBuildInfo(); ok {
+		return format + " " + build.Main.Version
+	}
+	return format
+}
 
 // stored is the index in the form in which it is written.
 type stored struct {
@@ -85,7 +95,9 @@ func Open(s record.Store) (x Index, read int, err error) {
 	before := load(s.IndexFile())
 	known := map[string]int{}
 	for i, r := range before.Records {
-		known[r.Name+"\x00"+r.Stamp] = i
+		if r.Err == "" { // one that could not be read is tried again
+			known[r.Name+"\x00"+r.Stamp] = i
+		}
 	}
 	var unknown []record.StoredFile
 	kept := make([]int32, len(before.Records)) // for each old record its position in the new index
@@ -130,12 +142,48 @@ func readRecord(f record.StoredFile, content []byte, err error) (Record, []view.
 		r.Err = err.Error()
 		return r, nil
 	}
+	r.describe(d)
+	return r, view.FiguresOf(d)
+}
+
+func (r *Record) describe(d record.Document) {
 	h := d.Head()
 	r.Command, r.Started, r.Interrupted, r.Tier, r.Go = h.Command, h.Started, h.Interrupted, TierOf(h.Machine), string(h.Machine.Go)
 	if h.Source != nil {
 		r.Source = *h.Source
 	}
-	return r, view.FiguresOf(d)
+}
+
+// Identity is what two records of one measurement have in common: when and where it was made, of which commit, and all
+// its values.
+type Identity uint64
+
+// Identities returns the identity of each record.
+func (x Index) Identities() []Identity {
+	sums := make([]hash.Hash64, len(x.Records))
+	for i, r := range x.Records {
+		sums[i] = fnv.New64a()
+		fmt.Fprintf(sums[i], "%s\x00%s\x00%s", r.Started.UTC().Format(time.RFC3339Nano), r.Source.Commit, r.Tier)
+	}
+	c := x.figures
+	for i, r := range c.Record {
+		k := c.Keys[c.Key[i]]
+		fmt.Fprintf(sums[r], "\x00%s\x00%s\x00%s\x00%x", k.Topic, k.Name, k.Quantity, c.Value[i])
+	}
+	all := make([]Identity, len(sums))
+	for i, sum := range sums {
+		all[i] = Identity(sum.Sum64())
+	}
+	return all
+}
+
+// IdentityOf returns the identity that a document has as a record.
+func IdentityOf(d record.Document) Identity {
+	var r Record
+	r.describe(d)
+	build := builder{keys: map[Key]int32{}, statistics: map[string]byte{}}
+	build.add(r, view.FiguresOf(d))
+	return build.Index.Identities()[0]
 }
 
 type builder struct {
@@ -149,6 +197,9 @@ func (b *builder) add(r Record, figures []view.Figure) {
 	b.Records = append(b.Records, r)
 	seen := map[view.FigureKey]bool{}
 	for _, f := range figures {
+		if f.Revision != "" { // the record's commit is another one
+			continue
+		}
 		if seen[f.FigureKey] || math.IsNaN(f.Estimate.Value) || math.IsInf(f.Estimate.Value, 0) {
 			continue
 		}
@@ -200,7 +251,7 @@ func load(file string) Index {
 	}
 	defer f.Close()
 	var s stored
-	if err := gob.NewDecoder(bufio.NewReaderSize(f, 1<<20)).Decode(&s); err != nil || s.Version != indexVersion || !s.Figures.sound(len(s.Records)) {
+	if err := gob.NewDecoder(bufio.NewReaderSize(f, 1<<20)).Decode(&s); err != nil || s.Version != indexVersion() || !s.Figures.sound(len(s.Records)) {
 		return Index{}
 	}
 	return Index{s.Records, s.Figures}
@@ -230,6 +281,6 @@ func save(file string, x Index) {
 	}
 	_ = wholefile.Write(file, ".unfinished-index-", func(f *os.File) error {
 		to := bufio.NewWriterSize(f, 1<<20)
-		return errors.Join(gob.NewEncoder(to).Encode(stored{indexVersion, x.Records, x.figures}), to.Flush())
+		return errors.Join(gob.NewEncoder(to).Encode(stored{indexVersion(), x.Records, x.figures}), to.Flush())
 	})
 }

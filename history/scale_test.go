@@ -1,12 +1,14 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,6 +101,84 @@ func TestScale(t *testing.T) {
 		for b, s := range d.Series {
 			if len(s.Points) != records || len(s.Changes) != 1-b {
 				t.Errorf("%s: %d points, %d changes", s.Name, len(s.Points), len(s.Changes))
+			}
+		}
+	}
+}
+
+// Results of another revision, which a record compares its own with, are not of the record's commit: they make no
+// series.
+func TestOtherRevisions(t *testing.T) {
+	folder, r := t.TempDir(), rand.New(rand.NewPCG(2, 1))
+	for i := range 20 {
+		d := recordOf(r, i, 20, 1, time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC))
+		base := d.Results[0]
+		base.Revision = "HEAD~1"
+		d.Results = append([]gobench.Report{base}, d.Results...)
+		text, err := record.Encode(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, record.NameFor(d.Head(), "host")), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, _, err := Open(record.ArchiveIn(folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Of(record.Header{}, x, Filter{}); len(d.Series) != 1 || d.Series[0].Name != "example.Number0" {
+		t.Errorf("%d series: %+v", len(d.Series), d.Series)
+	}
+}
+
+// What can't be read is tried again, since the reason may be gone.
+func TestUnreadableAgain(t *testing.T) {
+	folder := t.TempDir()
+	a := archiveOf(t, folder, 3, 1)
+	files, _ := filepath.Glob(filepath.Join(folder, "*.json"))
+	whole, err := os.ReadFile(files[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := append([]byte("?"), whole[1:]...)
+	stamp := time.Now().Add(-time.Hour)
+	for i, text := range [][]byte{broken, whole, whole} {
+		if err := errors.Join(os.WriteFile(files[1], text, 0o644), os.Chtimes(files[1], stamp, stamp)); err != nil {
+			t.Fatal(err)
+		}
+		x, read, err := Open(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unreadable := len(Of(record.Header{}, x, Filter{}).Unreadable); unreadable != []int{1, 0, 0}[i] || read != []int{3, 1, 0}[i] {
+			t.Errorf("opening %d: %d unreadable, %d read", i, unreadable, read)
+		}
+	}
+}
+
+// A measurement is known again in an index, and told from those of another machine, of other values or of another moment.
+func TestIdentity(t *testing.T) {
+	folder := t.TempDir()
+	x, _, err := Open(archiveOf(t, folder, 3, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 3 {
+		d := recordOf(r, i, 3, 2, time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC))
+		if !slices.Contains(x.Identities(), IdentityOf(d)) {
+			t.Errorf("record %d is not known again", i)
+		}
+		other := *d.Machine
+		other.CPU = "Example 9001"
+		moved, later, slower := d, d, d
+		moved.Machine, later.Started = &other, d.Started.Add(time.Nanosecond)
+		slower.Results = slices.Clone(d.Results)
+		slower.Results[1].Estimate.Value *= 1.001
+		for name, changed := range map[string]record.Bench{"machine": moved, "moment": later, "value": slower} {
+			if slices.Contains(x.Identities(), IdentityOf(changed)) {
+				t.Errorf("record %d of another %s is taken for one that is there", i, name)
 			}
 		}
 	}

@@ -192,10 +192,14 @@ func benchFigures(d record.Bench) (all []Figure) {
 		if several[name] && b.Procs > 1 { // as go test names it
 			name += fmt.Sprintf("-%d", b.Procs)
 		}
+		first := len(all)
 		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityTime}, b.Estimate, b.Verdict, b.Reasons, times)
 		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityWall}, b.Wall, b.Verdict, b.Reasons, walls)
 		for _, m := range b.Metrics {
 			all = append(all, bareFigure(FigureKey{TopicBenchmark, name, m.Unit}, betterOf(m.Unit), m.Unit, m.Value, b.Verdict, b.Reasons)...)
+		}
+		for i := range all[first:] {
+			all[first+i].Revision = b.Revision
 		}
 	}
 	return all

@@ -55,6 +55,9 @@ type Figure struct {
 	// Work names the measured work if the figure's name does not identify it. Figures of different
 	// work can't be compared.
 	Work string
+	// Revision is the revision of the code that was measured if it is not the document's own, but one that the document
+	// compares with; empty otherwise.
+	Revision string
 	// StandIn names another quantity, which is compared instead of this one if as many documents
 	// have it; empty for none.
 	StandIn string

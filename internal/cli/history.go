@@ -296,9 +296,9 @@ func (t *historyFlags) importFiles(ctx context.Context, c *call) (found, error) 
 	if err != nil {
 		return found{}, err
 	}
-	kept := map[string]bool{}
-	for _, r := range index.Records {
-		kept[measurementOf(r.Started, r.Source.Commit)] = true
+	kept := map[history.Identity]bool{}
+	for _, id := range index.Identities() {
+		kept[id] = true
 	}
 	added, passed := 0, 0
 	for _, file := range c.args {
@@ -307,17 +307,15 @@ func (t *historyFlags) importFiles(ctx context.Context, c *call) (found, error) 
 			return found{}, err
 		}
 		for _, d := range documents {
-			commit := ""
-			if source := d.Head().Source; source != nil {
-				commit = source.Commit
-			}
-			if kept[measurementOf(d.Head().Started, commit)] {
+			id := history.IdentityOf(d)
+			if kept[id] {
 				passed++
 				continue
 			}
 			if _, err := store.Keep(d); err != nil {
 				return found{}, fmt.Errorf("after %s were kept: %w", stats.Count(added, "record"), err)
 			}
+			kept[id] = true
 			added++
 			if ctx.Err() != nil {
 				return found{}, ctx.Err()
@@ -326,10 +324,6 @@ func (t *historyFlags) importFiles(ctx context.Context, c *call) (found, error) 
 	}
 	fmt.Fprintf(c.notes, "chronoscope: %s kept in %s, %d passed over that are there already\n", stats.Count(added, "record"), store.Place(), passed)
 	return t.measure(ctx, c)
-}
-
-func measurementOf(started time.Time, commit string) string {
-	return started.UTC().Format(time.RFC3339Nano) + " " + commit
 }
 
 // importedFrom returns the documents in a file.
