@@ -266,8 +266,8 @@ func (p Part) impossible() string {
 		return fmt.Sprintf("%d lengths of calls, of %d at most", len(p.Lengths), buckets)
 	case !p.Groups.possible() || !p.Batches.possible():
 		return "a sum of squares below 0"
-	case p.Tails != nil && p.Tails.impossible(p.Measured) != "":
-		return p.Tails.impossible(p.Measured)
+	case p.Tails != nil && p.Tails.impossible() != "":
+		return p.Tails.impossible()
 	case p.Lengths != nil && p.Measured != total(p.Lengths):
 		return fmt.Sprintf("the lengths of %d calls, of %d that were timed", total(p.Lengths), p.Measured)
 	case p.Lengths == nil && (p.Edges > p.Measured || p.Edges > p.Ticks || p.Squares < p.Ticks):

@@ -154,7 +154,8 @@ func (t *tails) snapshot() *TailCounts {
 			fromIntended = append(fromIntended, f)
 		}
 	}
-	c.Calls, c.FromIntended = histogram(calls), histogram(fromIntended)
+	c.FromIntended = histogram(fromIntended) // before the calls, which count a call first
+	c.Calls = histogram(calls)
 	n := float64(c.Calls.Count())
 	c.CostBelowNs, c.CostAboveNs = n*(t.costNs.Value-t.costNs.Lo), n*(t.costNs.Hi-t.costNs.Value)
 	return c
@@ -173,7 +174,7 @@ func (t TailCounts) plus(other TailCounts) *TailCounts {
 }
 
 // impossible says what is wrong with counts that no meter can have written.
-func (t TailCounts) impossible(measured uint64) string {
+func (t TailCounts) impossible() string {
 	switch {
 	case !t.Calls.possible() || !t.FromIntended.possible():
 		return "a histogram with other buckets, or with a sum below 0"

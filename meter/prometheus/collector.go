@@ -24,7 +24,9 @@
 package prometheus
 
 import (
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	client "github.com/prometheus/client_golang/prometheus"
 
@@ -76,15 +78,18 @@ var metrics = []metric{
 type histogram struct {
 	desc *client.Desc
 	of   func(*meter.TailCounts) meter.Histogram
-	// slow says that the slow calls are its exemplars.
-	slow bool
+	// slow reports whether the slow calls are its exemplars. Their times are from when they should have begun, as far as
+	// calls say so.
+	slow func(*meter.TailCounts) bool
 }
 
 var histograms = []histogram{
 	{describe("timed_call_seconds", "Durations of the calls that were timed one by one, a random sample of all, without the clocks' own cost."),
-		func(t *meter.TailCounts) meter.Histogram { return t.Calls }, true},
+		func(t *meter.TailCounts) meter.Histogram { return t.Calls },
+		func(t *meter.TailCounts) bool { return t.FromIntended.Count() == 0 }},
 	{describe("timed_call_from_intended_seconds", "Durations from when calls should have begun, of the calls that say so."),
-		func(t *meter.TailCounts) meter.Histogram { return t.FromIntended }, false},
+		func(t *meter.TailCounts) meter.Histogram { return t.FromIntended },
+		func(t *meter.TailCounts) bool { return t.FromIntended.Count() > 0 }},
 }
 
 // native returns the metric that holds the counts of a meter.
@@ -97,19 +102,26 @@ func (h histogram) native(name string, t *meter.TailCounts) client.Metric {
 	}
 	var exemplars []client.Exemplar
 	for _, e := range t.Exemplars {
-		if h.slow && e.Trace != "" {
-			exemplars = append(exemplars, client.Exemplar{Value: e.Ns / 1e9, Labels: client.Labels{"trace_id": e.Trace}, Timestamp: e.At})
+		if h.slow(t) && e.Trace != "" && utf8.ValidString(e.Trace) && utf8.RuneCountInString(e.Trace) <= longestTrace {
+			exemplars = append(exemplars, client.Exemplar{Value: e.Ns / 1e9, Labels: client.Labels{traceLabel: e.Trace}, Timestamp: e.At})
 		}
 	}
 	if len(exemplars) == 0 {
 		return m
 	}
 	with, err := client.NewMetricWithExemplars(m, exemplars...)
-	if err != nil { // the trace is too long for a label of an exemplar
+	if err != nil {
 		return m
 	}
 	return with
 }
+
+// traceLabel is the label of an exemplar that holds its trace, and longestTrace the number of characters that are left
+// for it.
+const (
+	traceLabel   = "trace_id"
+	longestTrace = client.ExemplarMaxRunes - len(traceLabel)
+)
 
 var (
 	verdict = describe("verdict", "1 for the present verdict on the mean, 0 for the others.", "verdict")
@@ -134,7 +146,7 @@ func (c collector) Collect(to chan<- client.Metric) {
 		s := m.Snapshot()
 		report := s.Report()
 		for _, part := range s.Parts { // a meter that was not merged has one
-			send(to, s.Name, part, report)
+			send(to, strings.ToValidUTF8(s.Name, "\uFFFD"), part, report) // other labels would be refused
 		}
 	}
 }

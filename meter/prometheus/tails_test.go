@@ -2,6 +2,7 @@ package prometheus_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 
 // A meter with tails exports what it timed as a native histogram: 100 calls of 1 ms, 3 of 1 s. In
 // schema 5, 1 s is the upper bound of bucket 0, and 1 ms lies in bucket ceil(32 log2(0.001)) = -318. Buckets in
-// between are empty.
+// between are empty. The slow calls are exemplars of the histogram that counts from when they should have begun, as their
+// times do. A name or a trace that no label can hold loses nothing but itself.
 func TestNativeHistogramWithExemplars(t *testing.T) {
 	var ns int64
 	tick := stats.Estimate{Value: 1, Lo: 1, Hi: 1, Unit: "ns"}
@@ -25,7 +27,8 @@ func TestNativeHistogramWithExemplars(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := meter.New("encode", source, meter.WithTails(rated), meter.TraceIDs(func(context.Context) string { return "4bf92f3577b34da6" }))
+	traces := []string{"4bf92f3577b34da6"}
+	m := meter.New("en\xffcode", source, meter.WithTails(rated), meter.TraceIDs(func(context.Context) string { return traces[0] }))
 	call := func(length time.Duration) {
 		start := m.StartAt(time.Now())
 		ns += int64(length)
@@ -34,7 +37,8 @@ func TestNativeHistogramWithExemplars(t *testing.T) {
 	for range 100 {
 		call(time.Millisecond)
 	}
-	for range 3 {
+	for _, trace := range []string{"4bf92f3577b34da6", "\xff", strings.Repeat("a", 200)} {
+		traces[0] = trace
 		call(time.Second)
 	}
 	registry := client.NewPedanticRegistry()
@@ -50,6 +54,22 @@ func TestNativeHistogramWithExemplars(t *testing.T) {
 	for _, f := range families {
 		if h := f.GetMetric()[0].GetHistogram(); h != nil {
 			seen++
+			if name := f.GetMetric()[0].GetLabel()[0].GetValue(); name != "en\uFFFDcode" {
+				t.Errorf("the meter is called %q", name)
+			}
+			intended := f.GetName() == "chronoscope_meter_timed_call_from_intended_seconds"
+			slow := 0
+			for _, x := range h.GetExemplars() {
+				if x.GetLabel()[0].GetValue() != "4bf92f3577b34da6" {
+					t.Errorf("%v", x)
+				}
+				if x.GetValue() >= 1 {
+					slow++
+				}
+			}
+			if intended != (slow == 1) || !intended && len(h.GetExemplars()) > 0 {
+				t.Errorf("%s: %v", f.GetName(), h.GetExemplars())
+			}
 			if f.GetName() != "chronoscope_meter_timed_call_seconds" {
 				continue
 			}
@@ -58,9 +78,6 @@ func TestNativeHistogramWithExemplars(t *testing.T) {
 			}
 			if d := h.GetPositiveDelta(); len(d) != 2 || d[0] != 100 || d[1] != 3-100 || h.GetPositiveSpan()[0].GetOffset() != -318 {
 				t.Errorf("%v", h)
-			}
-			if x := h.GetExemplars(); len(x) == 0 || x[0].GetLabel()[0].GetValue() != "4bf92f3577b34da6" {
-				t.Errorf("%v", x)
 			}
 		}
 	}
