@@ -1,12 +1,14 @@
 package lateness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"chronoscope/stats"
 )
@@ -152,7 +154,49 @@ func (r *Result) judge(c *cell, plan Plan) {
 	if r.Wakes > 0 && !r.Late.MedianNs.Known() {
 		r.Lower(stats.Suspect, "%d wake-ups carry no median, which takes 6", r.Wakes)
 	}
+	if few, many, differ := c.rounds(r.Late.P95Ns.Or(math.NaN())); differ {
+		r.Lower(stats.Suspect, "%d of %d wake-ups of one round were later than the 95th percentile, and %d of %d of another: what delays them comes and goes, and other rounds may differ by more than the intervals say", many.late, many.wakes, few.late, few.wakes)
+	}
 	if r.Early > 0 {
 		r.Lower(stats.Suspect, "it fired before it was due %d of %d times, by up to %s", r.Early, r.Wakes, stats.Duration(-r.Late.MinNs.Value(), 3))
 	}
+}
+
+// tardy counts the wake-ups of a round, and those of them that were later than a limit.
+type tardy struct{ late, wakes int }
+
+// rounds returns the rounds with the fewest and the most wake-ups later than a limit. They differ if chance makes such
+// counts in fewer than one case in a thousand (chi-squared test of homogeneity).
+func (c *cell) rounds(limitNs float64) (few, many tardy, differ bool) {
+	const fewestExpected, oneInAThousand = 3, 0.001
+	var all []tardy
+	var sum tardy
+	for _, s := range c.series {
+		r := tardy{wakes: len(s.lateNs)}
+		for _, ns := range s.lateNs {
+			if ns > limitNs {
+				r.late++
+			}
+		}
+		all = append(all, r)
+		sum.late, sum.wakes = sum.late+r.late, sum.wakes+r.wakes
+	}
+	share := float64(sum.late) / float64(sum.wakes)
+	var chiSquared float64
+	var compared []tardy
+	for _, r := range all {
+		expected := share * float64(r.wakes)
+		if expected >= fewestExpected {
+			compared = append(compared, r)
+			off := float64(r.late) - expected
+			chiSquared += off * off / expected / (1 - share)
+		}
+	}
+	degrees := float64(len(compared) - 1)
+	if degrees < 1 {
+		return few, many, false
+	}
+	byShare := func(a, b tardy) int { return cmp.Compare(a.late*b.wakes, b.late*a.wakes) }
+	few, many = slices.MinFunc(compared, byShare), slices.MaxFunc(compared, byShare)
+	return few, many, distuv.ChiSquared{K: degrees}.Survival(chiSquared) < oneInAThousand
 }

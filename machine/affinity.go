@@ -49,6 +49,16 @@ func SetAffinity(cpus []int) error {
 	return setAffinity(cpus)
 }
 
+// SetProcessAffinity binds all threads of this process to cpus, and so those that they start, and the processes that are
+// started from now on. A thread whose affinity is set later is bound to other CPUs then. The error is an
+// [*UnsupportedError] or an [*AffinityError].
+func SetProcessAffinity(cpus []int) error {
+	if err := checkCPUs(cpus); err != nil {
+		return bindingError(cpus, err, "name at least one CPU, each from 0 to the highest that is online")
+	}
+	return setProcessAffinity(cpus)
+}
+
 // Pin locks the calling goroutine to its thread and binds the thread to cpus, until restore is
 // called on the same goroutine. If restore fails, the goroutine stays locked, so that no other
 // goroutine runs on the thread and its CPUs.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"os"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,7 +39,7 @@ func setAffinity(cpus []int) error {
 	if err != nil {
 		return err
 	}
-	if err := schedSetaffinity(cpus); err != nil {
+	if err := schedSetaffinity(callingThread, cpus); err != nil {
 		return err
 	}
 	after, err := affinity()
@@ -53,16 +55,40 @@ func setAffinity(cpus []int) error {
 
 // restoreAffinity gives a thread back the CPUs it had. It is no error if some of them have gone
 // offline meanwhile.
-func restoreAffinity(cpus []int) error { return schedSetaffinity(cpus) }
+func restoreAffinity(cpus []int) error { return schedSetaffinity(callingThread, cpus) }
+
+// setProcessAffinity binds the threads that exist, until none is left that a thread which was not bound yet has started.
+// A thread that a bound one starts is bound as well.
+func setProcessAffinity(cpus []int) error {
+	bound := map[string]bool{}
+	for added := true; added; {
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return bindingError(cpus, fmt.Errorf("listing this process's threads: %w", err), "mount it: mount -t proc proc /proc")
+		}
+		added = false
+		for _, t := range threads {
+			thread, err := strconv.Atoi(t.Name())
+			if err != nil || bound[t.Name()] {
+				continue
+			}
+			if err := schedSetaffinity(thread, cpus); err != nil && !errors.Is(err, unix.ESRCH) { // it may have ended
+				return err
+			}
+			bound[t.Name()], added = true, true
+		}
+	}
+	return nil
+}
 
 const cpusetRemedy = "name CPUs that are online and in this process's cpuset"
 
-func schedSetaffinity(cpus []int) error {
+func schedSetaffinity(thread int, cpus []int) error {
 	set := unix.NewCPUSet(maxCPU + 1)
 	for _, cpu := range cpus {
 		set.Set(cpu)
 	}
-	err := unix.SchedSetaffinityDynamic(callingThread, set)
+	err := unix.SchedSetaffinityDynamic(thread, set)
 	if err == nil {
 		return nil
 	}

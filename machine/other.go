@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-func affinity() ([]int, error)    { return nil, errNoAffinity() }
-func setAffinity([]int) error     { return errNoAffinity() }
-func restoreAffinity([]int) error { return errNoAffinity() }
+func affinity() ([]int, error) { return nil, errNoAffinity() }
+func setAffinity([]int) error  { return errNoAffinity() }
+
+func setProcessAffinity([]int) error { return errNoAffinity() }
+func restoreAffinity([]int) error    { return errNoAffinity() }
 
 func errNoAffinity() error {
 	return &UnsupportedError{

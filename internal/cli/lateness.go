@@ -13,6 +13,7 @@ import (
 	"chronoscope/internal/load"
 	"chronoscope/internal/probe"
 	"chronoscope/lateness"
+	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -88,6 +89,11 @@ func (t *latenessFlags) check(c *call) error {
 
 // measure waits for the timers, and returns how late they were.
 func (t *latenessFlags) measure(ctx context.Context, c *call) (found, error) {
+	if len(c.cpus) > 0 { // Go's timers may wake any thread, and other runtimes are processes
+		if err := machine.SetProcessAffinity(c.cpus); err != nil {
+			return found{}, err
+		}
+	}
 	timers := append(lateness.GoTimers(), lateness.KernelTimers(c.cpus...)...)
 	foreign, closeAll := foreignTimers(ctx, c, t.runtimes)
 	defer closeAll()
