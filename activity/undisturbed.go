@@ -78,8 +78,9 @@ func (r *room) add(stretchNs float64) {
 	}
 }
 
-// trials returns the probability that work of the i-th length ends within its stretch, and the
-// expected number of trials for three such runs.
+// trials returns the probability that work of length lengthsNs[i], begun at a random moment of an active stretch, ends
+// before the stretch does. trials is the expected number of attempts for three such runs; it is infinite if the
+// probability is 0.
 func (r *room) trials(i int) (probability, trials float64) {
 	if r.totalNs > 0 {
 		probability = r.roomNs[i] / r.totalNs

@@ -77,9 +77,9 @@ func newModel(points []point) model {
 	return m
 }
 
-// steps returns the probability of a step in each gap if builds differ by this deviation, and the logarithm of
-// the evidence. before[i] is the logarithm of the weight of all choices of steps in the points up to i,
-// after[i] that in the points from i on.
+// steps returns the probability of a step in each gap if builds differ by this deviation, and the logarithm of the
+// evidence. before[i] is the logarithm of the likelihood of the points up to i, summed over all choices of steps among
+// them, and after[i] that of the points from i on.
 func (m model) steps(deviation float64) (probabilities []float64, evidence float64) {
 	n := len(m.points)
 	stretch := m.stretches(deviation)
@@ -114,8 +114,9 @@ func (m model) steps(deviation float64) (probabilities []float64, evidence float
 	return probabilities, evidence
 }
 
-// stretches returns the logarithm of the weight of points a to b with one level, summed over all levels, and no
-// step between them.
+// stretches returns, at [a][b], the logarithm of the likelihood of points a to b if no step lies between them: the mean
+// over the levels, multiplied by the prior probability that none of these gaps holds a step. deviation is that of
+// ratios between builds of the same code.
 func (m model) stretches(deviation float64) [][]float64 {
 	density := make([][]float64, len(m.points))
 	for i, p := range m.points {

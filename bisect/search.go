@@ -303,9 +303,9 @@ func (s *search) second(gaps []gap) (commit int) {
 // nearEnough is the largest distance between two commits at which each confirms the other.
 const nearEnough = 2
 
-// witness returns an untried commit that tells whether one of the two commits around the most probable step,
-// which is not sure yet, was measured wrongly. If one was, the step is in another gap: the commit is the
-// nearest one in the most probable of these.
+// witness returns an unmeasured commit that tests the most probable step that is not sure yet. One of the two commits
+// around that step may have been measured wrongly; then the step is in another gap. witness returns the nearest commit
+// in the most probable of the other gaps; 0 if there is none.
 func (s *search) witness(gaps []gap, least float64) (commit int) {
 	best := -1
 	for i, g := range gaps {

@@ -122,8 +122,8 @@ func (p *passes) inTime(left time.Duration) time.Duration {
 	return max(leastStretch, min(p.stretch, time.Duration(float64(left)/p.stretches(len(p.order)-p.next+1))))
 }
 
-// stretches returns the number of stretches that the given number of sequences needs, including the
-// empty sequence and the sentinels of their groups.
+// stretches returns how many stretches of time the given number of sequences takes: one each, and for each group
+// besideAGroup more, for the empty sequence and the sentinels.
 func (p *passes) stretches(sequences int) float64 {
 	return float64(sequences) * (1 + besideAGroup/float64(p.group))
 }

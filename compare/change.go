@@ -31,9 +31,9 @@ const (
 // falls with the number of subjects, since each needs a test.
 func samplesTested(subjects int) int { return min(500, max(20, 2000/subjects)) }
 
-// changeOf compares b with a; it returns nil if one of them is missing. s is the scatter of clocks
-// between the two subjects. The p-value uses at most samples samples of each. The outcome rests on
-// the interval instead, which includes more than the samples' scatter.
+// changeOf compares b with a; it returns nil if one of them is missing. s is by how much the ratios of all clocks
+// scatter between the two subjects. The P value is computed from at most the given number of samples of each subject.
+// The outcome rests on the interval instead, which includes more than the samples' scatter.
 func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChange {
 	if a == nil || b == nil {
 		return nil

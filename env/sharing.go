@@ -27,8 +27,9 @@ const (
 	// else uses its core, caches or memory. A busy hyperthread sibling makes work take up to
 	// twice as long.
 	SharedTimes = 2.5
-	// sharedMost is the largest share of samples on a shared core for which a result is accepted although it may be slowed
-	// by more than the interval holds: one of ten runs may have been shared.
+	// sharedMost is the largest share of samples on a shared core for which there is no suspicion, even if sharing may
+	// have slowed the result by more than its interval allows for. It lets a result pass if one of ten runs was on a
+	// shared core.
 	sharedMost = 0.15
 )
 
@@ -38,9 +39,9 @@ func (p Probed) Shared() bool { return math.Max(p.SlowedBefore, p.SlowedAfter) >
 // sharedUnlike is the significance level of [SharedAlike].
 const sharedUnlike = 0.01
 
-// SharedAlike reports whether both subjects of a comparison were seen to share their cores about as often. first and second
-// say for each pair of samples whether the sample of either did. If it is mostly the same one that was seen to, the probes of the other
-// missed some, and nothing tells which of its samples shared their core (the exact sign test, McNemar 1947).
+// SharedAlike reports whether the two subjects of a comparison shared their cores about equally often. first[i] and
+// second[i] say whether the samples of pair i did. If mostly one subject did, the probes of the other have probably
+// missed some cases (exact sign test, McNemar 1947).
 func SharedAlike(first, second []bool) bool {
 	one, other := 0, 0
 	for i := range first {
@@ -85,9 +86,8 @@ func SharingOf(samples []Probed, pauses []Pause, matters float64) Sharing {
 // Told reports whether the samples show that sharing the core slows the work.
 func (s Sharing) Told() bool { return s.Cost.Known() && s.Cost.Lo > s.matters }
 
-// Most returns the greatest share by which sharing may have slowed a typical sample, or a typical one of the others if those
-// on a shared core are left out. It is taken to be no more than what independent instructions lost, unless the samples
-// show that it is.
+// Most returns the greatest share by which sharing may have slowed a typical sample, or a typical one of the others if
+// those on a shared core are left out. It is at most what independent instructions lost, unless the samples show more.
 func (s Sharing) Most(leftOut bool) float64 {
 	cost := s.Cost.AtMost(s.Slowed)
 	if leftOut || 2*s.Samples < s.Of {

@@ -8,14 +8,15 @@ import (
 	"chronoscope/stats"
 )
 
-// Cost bounds the share by which work takes longer while its core is shared, with a confidence of 95 %. Some samples are
-// shared for longer than others: if these take no longer, sharing costs nothing.
+// Cost bounds the share by which work takes longer while its core is shared, with a confidence of 95 %. Some samples
+// are shared for longer than others: if these take no longer, sharing costs nothing.
 //
-// Probes tell whether the core was shared just before and just after a sample, not how long it was shared in between. The longer the time since one end, the less that end tells of the core, and the more slowly that falls. So its mean
-// over the sample is no less than what it tells of the other end, and no more than the mean of that and 1. How long sharing
-// lasts may differ: of two probes of a core of an EPYC (Zen 3) the correlation was 0.7 after 0.05 ms, 0.4 after 5 ms and 0.2
-// after 100 ms. Three things are assumed: the core is shared between the ends as often as at them, sharing does not recur with
-// a period ([Pause] shows that), and it costs all samples the same share.
+// Probes show whether the core was shared just before and just after a sample, not for how long in between. The
+// correlation of two moments falls with the time between them, ever more slowly (it is convex). So the mean correlation
+// of one end with the moments of the sample lies between the correlation of the two ends and the mean of that and 1.
+// How long sharing lasts may differ: of two probes of a core of an EPYC (Zen 3) the correlation was 0.7 after 0.05 ms,
+// 0.4 after 5 ms and 0.2 after 100 ms. Three things are assumed: the core is shared between the ends as often as at
+// them, sharing does not recur with a period ([Pause] shows that), and it costs all samples the same share.
 //
 // If the samples don't tell it, Lo is 0 and Hi is infinite. The zero value is that of a core that nothing shared.
 type Cost struct {
@@ -109,8 +110,9 @@ const (
 	recursBelow = 0.5
 )
 
-// followed bounds by which share the time for which the core is shared follows the state at the two ends of a pause, with a
-// confidence of 95 %: from 0, where they tell nothing of it, to 1.
+// followed returns 95 % bounds of a slope: by how much the shared part of a pause (Pause.Shared) grows with the share
+// of its two ends that were shared. 0 means that the ends tell nothing about the time between them, 1 that they tell
+// all of it. It returns 0 and 1 if there are fewer than fewestPauses pauses, or if all of them have the same ends.
 func followed(pauses []Pause) (lo, hi float64) {
 	if len(pauses) < fewestPauses {
 		return 0, 1

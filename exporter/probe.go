@@ -49,8 +49,8 @@ const (
 // workPlan times known work in a few milliseconds.
 var workPlan = kbest.Plan{K: 3, Epsilon: 0.001, MaxTrials: 16, MinTrials: 8, MaxTime: 10 * time.Millisecond, CallLimit: time.Second}
 
-// NewProbe opens what turns need. cpus are the CPUs to measure; if empty, all that this process may
-// use. The caller closes the probe.
+// NewProbe opens the clock and the kernel's counters that each turn, a short measurement on one CPU, reads. cpus are
+// the CPUs to measure; if empty, all that this process may use. The caller closes the probe.
 func NewProbe(ctx context.Context, m *machine.Machine, cpus []int, root fs.FS, seed uint64) (*Probe, error) {
 	c, err := env.Open(ctx, calibrationFor, env.Clocks()...)
 	if err != nil {

@@ -31,16 +31,17 @@ type Judged struct {
 	// Joint bounds the ratio so that the bounds of all comparisons of the suite hold together, whenever the
 	// measurement ended; NaN if the pairs are too few.
 	Joint stats.Joint
-	// Limit is the gate's limit. Beyond is the chance that any comparison of the suite would show what was
-	// measured if the true ratio were within the limit. If the gate does not judge this comparison, it has no
-	// limit, chance or side.
+	// Limit is the share by which the gate lets the ratio be above 1. Beyond is the P value of the hypothesis that the
+	// true ratio is within Limit, adjusted for all comparisons of the suite. If the gate does not judge this
+	// comparison, both are NaN and Side is empty.
 	Limit, Beyond float64
 	Side          stats.Side
 	// FalseDiscoveries is the expected share of false discoveries among all comparisons whose P value is at
 	// most this one's.
 	FalseDiscoveries float64
-	// Placement is the standard deviation of the ratio between layouts of the binaries, as a share. Own is the
-	// ratio in the usual layout alone. They are 0 and NaN if there is one layout only, and NaN where too few pairs tell.
+	// Placement is the standard deviation of the ratio between layouts of the binaries, as a share. Own is the ratio in
+	// the usual layout alone. With one layout, Placement is 0 and Own is NaN. A value is also NaN if there are too few
+	// pairs to tell it.
 	Placement, Own float64
 }
 

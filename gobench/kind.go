@@ -264,9 +264,9 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 	return bounds{math.Min(b.lo, b.hi), b.hi}
 }
 
-// clockBeats reports whether the time by the clock, less what others may have delayed, is known better than the
-// time on another basis. Bounds rest on an estimate of how many threads ran at a time: if others hardly delayed it,
-// bounds have to be much narrower to be preferred.
+// clockBeats reports whether the interval of the time is narrower by the clock than on another basis. The clock's
+// interval includes the delays that other programs may have caused. Bounds rest on an estimated number of threads that
+// ran at a time. So if others hardly delayed the runs, the clock may be up to boundsDoubt times as wide as bounds.
 func (k kind) clockBeats(other Basis) bool {
 	doubt := 1.
 	if other == Bounds && k.waitPerTimed <= calmRunShare {

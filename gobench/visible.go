@@ -102,8 +102,8 @@ func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 // stage is a placement as it is, or as it would be with more layouts.
 type stage struct {
 	placement
-	// later is the number of pairs that are added when those in the first layouts are beyond the limit, and byFirst is how far
-	// these layouts may shift them.
+	// If the pairs in the first layouts exceed the limit, later more pairs are measured, in further layouts. byFirst is
+	// the largest shift of the ratio that the first layouts may cause (one-sided 95 %), as a logarithm.
 	later   int
 	byFirst float64
 }

@@ -324,7 +324,7 @@ func (d disturbances) draw(rng *rand.Rand, w *scenario) {
 	w.unseenNs = leastUnseenNs * math.Exp(rng.Float64()*math.Log(mostUnseenNs/leastUnseenNs))
 }
 
-// sometimes draws 0 in half of the cases, and else a number up to 1: how much there is of something that may be.
+// sometimes draws the size of an effect that may be absent: 0 in half of the cases, else uniform from 0 to 1.
 func sometimes(rng *rand.Rand) float64 { return math.Max(0, 2*rng.Float64()-1) }
 
 // lacking returns the share of the losses that CPU time does not include, at least and at most.
@@ -377,8 +377,8 @@ func (w *scenario) lost(rng *rand.Rand, runNs float64, whole bool) float64 {
 	return sum
 }
 
-// begin draws where in the looks a stretch begins. If whole, it chooses a stretch that meets no break, unless no look
-// has enough places for one.
+// begin draws a look, and the moment in it at which a stretch of runNs begins. If whole, the stretch contains no break,
+// unless no look has room for fewestPlaces such stretches.
 func (w *scenario) begin(rng *rand.Rand, runNs float64, whole bool) (l *look, start float64) {
 	first := rng.IntN(len(w.looks))
 	if whole && w.roomNs != runNs {

@@ -25,7 +25,7 @@ type Plan struct {
 	// pauses.
 	Span time.Duration
 	// CallLimit is the longest time that a single call may take. It can be checked only after the call returns.
-	// A call that never returns is never measured, and belongs into a process of its own.
+	// A call that never returns is never measured, and belongs in a process of its own.
 	CallLimit time.Duration
 	// Precision is the half-width of the interval, as a share of the value, at which the measurement of a
 	// subject ends early, after [FewestTrials]. The part of the interval that no trial narrows does not count:
@@ -35,8 +35,8 @@ type Plan struct {
 	Seed uint64
 }
 
-// DefaultPlan has Bryant's K and epsilon. Its M is greater than Bryant's 30, since trials are short and have to
-// include calls that are slow now and then.
+// DefaultPlan has Bryant's K and epsilon. MaxTrials, his M, is greater than his 30, since trials are short and have to
+// include calls that are only sometimes slow.
 var DefaultPlan = Plan{
 	K: 3, Epsilon: 0.001, MaxTrials: 2048, MinTrials: 8,
 	MaxTime: 500 * time.Millisecond, Span: time.Second, CallLimit: 10 * time.Second, Precision: 0.0025,

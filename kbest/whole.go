@@ -30,7 +30,8 @@ const (
 	// rareShare is the share that a few long samples may add to the mean beyond what disturbances usually take:
 	// one call in a thousand that takes two hundred times as long adds 20 %.
 	rareShare = 0.03
-	// leastSeen is the least number of slow calls that a mean is assumed to rest on.
+	// leastSeen is the lower limit of the estimated number of slow calls in a mean (meanError). It may be below 1,
+	// since the estimate is the square of a ratio and not a count.
 	leastSeen = 0.25
 	// blockOf is the number of consecutive samples that are taken together to find the error of a mean, since
 	// neighbouring samples may be alike. This needs at least blocksFrom samples.

@@ -93,11 +93,11 @@ type Run struct {
 	ExecNs     int64
 	Unwatched  error
 	LostEvents int64
-	// InheritNs is the time by which each thread that the program started took longer because it inherited the
-	// event that notes; 0 if none did.
+	// InheritNs is the assumed extra time for starting and ending each further thread of the program: it inherits the
+	// perf events that record the program. 0 if events are not inherited.
 	InheritNs float64
-	// StartWaitNs is the time between the end of the launcher's program before and the start of this one for which the
-	// launcher had not noticed that end, or waited for a CPU; 0 if unknown.
+	// StartWaitNs is how long the launcher delayed the start of this program: the time until it noticed the end of the
+	// previous program, and its own run-queue wait since then. 0 if unknown.
 	StartWaitNs int64
 	// BesideNs is the CPU time that this process itself used while an untraced program ran.
 	BesideNs int64

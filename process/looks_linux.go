@@ -124,8 +124,9 @@ type clockLimit struct{ StopAtNs, OffNs int64 }
 
 const limitBytes = 16
 
-// allow lets looks pass for lookAfterNs, or for good if not all looks are known. at is the address of
-// clockCode, and offNs is what it subtracts from the time.
+// allow lets the program read its clocks without being stopped: for lookAfterNs, or from now on if l.why says that not
+// all readings are counted. at is the address of clockCode, and offNs is what clockCode subtracts from the times that
+// it shows.
 func (l *looks) allow(thread int, at uintptr, offNs int64) error {
 	var limits [clocks]clockLimit
 	now := monotonicNs()

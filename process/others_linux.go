@@ -55,13 +55,13 @@ type OthersUse struct {
 }
 
 // Look returns what other processes than this one did since the last look. started is the number of threads and
-// processes that were started meanwhile, are none of the others, and have ended. ElsewhereNs leaves out
-// processes that are bound to the CPUs in here; if here is nil, no process counts as bound. A look takes about
-// 60 µs. A nil Others returns an unknown use.
+// processes that this process, or what it measures, started since the last look and that have ended: their numbers are
+// not taken for those of others that came and went. ElsewhereNs leaves out processes that are bound to the CPUs in
+// here; if here is nil, no process counts as bound. A look takes about 60 µs. A nil Others returns an unknown use.
 //
-// If others had more than half of the CPUs, they could have delayed anything: then WaitNs is forEver, since the
-// true value takes longer to find out. WaitNs is also forEver if processes came and went. Their CPU time is
-// that of all processes less that of the processes that were seen.
+// If others had more than half of the CPUs, they could have delayed anything: then WaitNs is forEver, since the true
+// value takes longer to find out. WaitNs is also forEver if processes came and went. Their CPU time is that of all
+// processes less that of the processes that were seen.
 func (o *Others) Look(started int, here []int) (use OthersUse) {
 	if o == nil {
 		return use

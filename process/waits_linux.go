@@ -19,7 +19,7 @@ type waits struct {
 	// switches is how often threads gave up their CPUs in these calls, and sleepSwitches how often they did so
 	// in calls that wait for nothing but a time, or for other threads of their process.
 	switches, sleepSwitches int64
-	// within holds the threads that are in a noted call whose end is to be seen, too.
+	// within holds, by thread, the noted system calls that have begun and at whose exit the thread is stopped as well.
 	within map[int]within
 	why    error // why not all are counted; once it is set, no more calls are looked at
 }

@@ -73,8 +73,9 @@ func (m *measurement) contend(ctx context.Context, s *series) error {
 	return nil
 }
 
-// mostlyWaited reports whether the program had to wait for a CPU in most runs, and more runs that take that many times as
-// long as one of them fit into the time.
+// mostlyWaited reports whether the program waited for a CPU in more than half of its runs, and whether times the mean
+// cost of a run is at most contendedShare of plan.MaxTime. It is false if too few runs count, or if the program failed
+// or starved.
 func (s *series) mostlyWaited(plan Plan, times float64) bool {
 	waited, counted := 0, s.counted()
 	for i := range s.runs {
@@ -86,9 +87,9 @@ func (s *series) mostlyWaited(plan Plan, times float64) bool {
 	return s.failure == nil && s.starved == nil && counted >= fewestChosen && 2*waited > counted && expectedNs <= contendedShare*float64(plan.MaxTime)
 }
 
-// Contended runs did less work if their CPU time is below contendedLess times the quantile exceeded of the other runs'
-// CPU times, and more work if it is above contendedMore times the quantile 1 - exceeded. The difference also has to be
-// more than sameCPUNs.
+// A contended run did less work if its CPU time is below contendedLess times the 10th percentile of the other runs' CPU
+// times. Contended runs did more work if all are above contendedMore times the 90th percentile. exceeded is that 10 %.
+// The difference also has to be more than sameCPUNs.
 const contendedLess, contendedMore, exceeded = 0.9, 1.25, 0.1
 
 // workContended reports whether one of the contended runs used less CPU time than nearly all runs that count, or

@@ -193,9 +193,10 @@ const sleptAlike = 0.9
 // deadline is shorter by the time for which the program was kept from its CPU before it. If sleeps last equally long in
 // all runs although these waits differ, they do not depend on the waits, and all of the wait is subtracted. The program
 // has to sleep as often as it asks to, and to block as often as it is known to, since it does neither at a deadline
-// that has passed. Two uncertainties remain, and keep the bounds apart. If the end of a run was seen late, a wait for a
-// CPU may lie at the end and not after a wake-up. And on a machine of its own the CPU is idle during each sleep and
-// takes a while to wake up, which runs beside others don't show. A run that had to read from a disk keeps its bounds.
+// that has passed. Two uncertainties remain, and keep the bounds apart. First, if the end of a run was seen late, a
+// wait for a CPU may lie at the end and not after a wake-up. Second, on a machine of its own the CPU would be idle
+// during each sleep and would take time to wake up; in runs beside other programs it was not idle. The bounds of runs
+// that waited for a disk stay as they are.
 func (c *conclusion) ruleOutDeadline() {
 	var kept []float64
 	sleeps := 0

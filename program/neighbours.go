@@ -89,8 +89,8 @@ func (c *conclusion) besideNeighbours() []float64 {
 const passableAdded = 0.01
 
 // allowForNeighbours lowers the lower bounds by what programs on other CPUs added to the runs, if runs beside fewer of
-// them show how much that is. If none do, it only keeps what they may have added, for the verdict. The upper bounds stay:
-// the program may have given those others their work, and may do more itself when it does so.
+// them show how much that is. If none do, it only keeps what they may have added, for the verdict. The upper bounds
+// stay: the neighbours may be working for the program, and the program may itself do more in the runs in which they do.
 func (c *conclusion) allowForNeighbours() {
 	beside := c.besideNeighbours()
 	c.neighbours = stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)

@@ -140,10 +140,9 @@ func (s step) like(usual step) bool {
 	return max(off, -off) <= 1+usual.trials/16 && s.ticks <= usual.ticks+1+usual.ticks/16
 }
 
-// places returns the sequence that a loop in step repeats. With several trials per tick it is, for
-// each edge, twice the number of trials that had ended before it, plus one if a trial was in
-// progress. With several ticks per trial it is the same with the roles of ticks and trials
-// exchanged.
+// places returns where ticks fall relative to trials, as a sequence that repeats if the loop keeps step with the clock.
+// With several trials per tick, a tick before trial k gives 2k, and one within trial k gives 2k+1. With several ticks
+// per trial, each listed trial gives twice the number of ticks before it, plus the number of ticks within it.
 func places(edges []tick, first int64) []int64 {
 	var perTick, perTrial []int64
 	passed := int64(0)

@@ -25,8 +25,8 @@ type Exposure struct {
 	Adds bool
 
 	slope Estimate // change of a sample with the part of its exposure above least
-	// Per unit, the exposure lengthens a sample by at most the share worst, and its part below least
-	// by at most the share worstUnseen.
+	// least is the 10th percentile of the exposure. worst is the largest share by which an exposure of 1 may lengthen a
+	// sample. worstUnseen is the same for the part of the exposure below least, which hardly varied.
 	least, worst, worstUnseen float64
 }
 

@@ -26,10 +26,10 @@ type Rates struct {
 	Caveats []string
 }
 
-// MHz measures both rates for the time d, which is the purpose of Figure 9.10 of Bryant 2003. Bryant counts
-// cycles during a sleep and divides by the time that was asked for. A sleep lasts longer than asked (homework
-// problem 9.12), so that here a clock tells the time that it took. And the counter is no longer the core's
-// clock. The claims are read below root, os.DirFS("/").
+// MHz measures both rates for the time d, which is the purpose of Figure 9.10 of Bryant 2003. Bryant counts cycles
+// during a sleep and divides by the time that was asked for. A sleep lasts longer than asked (homework problem 9.12),
+// so that here a clock tells the time that it took. And the counter is no longer the core's clock. MHz reads what the
+// processor, the kernel and a hypervisor say about the rate (Rates.Claims) from files below root, os.DirFS("/").
 //
 // It returns an error if there is no counter, or if ctx has ended.
 func MHz(ctx context.Context, root fs.FS, d time.Duration) (*Rates, error) {

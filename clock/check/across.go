@@ -62,8 +62,8 @@ func (a *across) pass(ctx context.Context, s *subject, c crew, budget time.Durat
 	}
 }
 
-// note adds a game of fenced readings to a. It leaves out a game in which the counter started
-// over, because nothing else can be learned from it.
+// note adds a game: fenced readings that two threads on different CPUs took in turn. If the counter wrapped, the game
+// tells nothing about limits and round trips, and note keeps only the wrap and the other pairs of readings.
 func (a *across) note(g game, s *subject) {
 	wrapped := false
 	for i := 1; i < len(g.handed); i++ {

@@ -209,9 +209,9 @@ func canBeWorse(r record.ComparisonRow, c *record.ComparisonChange) bool {
 	return r.Better != "" && r.Quantity != "rank" && r.Topic != view.TopicBest && c.Outcome != compare.Incomparable
 }
 
-// rivalIn returns the comparison of a value with that of the first subject, as one of the given number of
-// comparisons. needed says that the gate fails if the row is undecided. The result is false if the values can't
-// be compared and needed is not set.
+// rivalIn compares a value of another subject with that of the first one. comparisons is the number of comparisons that
+// the gate makes. needed says that the gate fails if this one is undecided. The result is false if the values can't be
+// compared and needed is false.
 func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other string, comparisons int, needed bool) (rival, bool) {
 	question := fmt.Sprintf("%s of %s is worse in %s than in %s", r.Quantity, r.Name, other, first)
 	if c == nil || c.Outcome == compare.Incomparable {
