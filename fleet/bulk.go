@@ -79,22 +79,12 @@ func tailOf(far []float64, ratioError float64) tail {
 	return tail{degrees, inner / studentQuantile(degrees, innerRank)}
 }
 
-// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. It takes the
-// tails of all figures, or those of the figure where these are heavier.
-func (b bulk) chances(tiers []placed, figure int) (all []float64) {
-	for _, t := range tiers {
-		n := len(t.residuals)
-		for i, x := range t.residuals {
-			if n < fewestNodes {
-				all = append(all, 1)
-				continue
-			}
-			tail := b.usual[side(x)]
-			if own := b.figures[figure][side(x)]; own.degrees < tail.degrees {
-				tail = own
-			}
-			students := distuv.StudentsT{Sigma: tail.scale, Nu: min(tail.degrees, float64(n-1))}
-			all = append(all, 2*students.Survival(t.distance(i)))
+// of returns the tails of a figure: on each side those of all figures, or its own where these are heavier.
+func (b bulk) of(figure int) sides {
+	all := b.usual
+	for i, own := range b.figures[figure] {
+		if own.degrees < all[i].degrees {
+			all[i] = own
 		}
 	}
 	return all

@@ -91,9 +91,18 @@ func Rank(figures []Figure, rate float64) Ranking {
 		r.Figures, all = append(r.Figures, ranked), append(all, tiers)
 	}
 	usual := usualTails(slices.Concat(all...))
-	rates := testAll(all, func(tiers []placed, _ int) []float64 { return chances(tiers, usual) })
+	// At first tails are those of the median and the 90th percentile of the distances. Outliers don't reach these, but
+	// they say little about healthy machines far out.
+	rates := testAll(all, func(tiers []placed, _ int) []float64 {
+		return chances(tiers, func(t placed) sides {
+			both := tail{min(usual, tailsOf(t.residuals)), 1}
+			return sides{both, both}
+		})
+	})
 	bulk := fitBulk(all, func(figure, place int) bool { return rates[figure][place] <= rate })
-	for figure, ofFigure := range testAll(all, bulk.chances) {
+	for figure, ofFigure := range testAll(all, func(tiers []placed, figure int) []float64 {
+		return chances(tiers, func(placed) sides { return bulk.of(figure) })
+	}) {
 		for i, p := range ofFigure {
 			place := &r.Figures[figure].Placed[i]
 			place.Rate, place.Outlier = p, p <= rate
@@ -246,18 +255,19 @@ func standardError(v Value) float64 {
 	return 0
 }
 
-// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. It infers how
-// heavy the tails are from the median and the 90th percentile of the distances. Outliers don't reach these, but they
-// say little about healthy machines far out.
-func chances(tiers []placed, usual float64) (all []float64) {
+// chances returns the P value of each machine of a figure, tier by tier; 1 in a tier of too few machines. tails returns
+// the tails of a tier's healthy machines.
+func chances(tiers []placed, tails func(t placed) sides) (all []float64) {
 	for _, t := range tiers {
-		tails := distuv.StudentsT{Sigma: 1, Nu: min(usual, tailsOf(t.residuals), float64(max(1, len(t.residuals)-1)))}
-		for i := range t.residuals {
+		of := tails(t)
+		for i, x := range t.residuals {
 			if len(t.residuals) < fewestNodes {
 				all = append(all, 1)
 				continue
 			}
-			all = append(all, 2*tails.Survival(t.distance(i)))
+			tail := of[side(x)]
+			students := distuv.StudentsT{Sigma: tail.scale, Nu: min(tail.degrees, float64(len(t.residuals)-1))}
+			all = append(all, 2*students.Survival(t.distance(i)))
 		}
 	}
 	return all
