@@ -41,6 +41,15 @@ type Options struct {
 	Virtual bool
 }
 
+// On returns the options with what a recording has to know of the machine.
+func (o Options) On(m *machine.Machine) Options {
+	if m.TickHz != nil {
+		o.TickHz = *m.TickHz
+	}
+	o.Virtual = m.Virtual()
+	return o
+}
+
 // These are the limits of a recording.
 const (
 	// LongestDuration is the longest recording without Until. It keeps a mistyped duration from

@@ -143,14 +143,7 @@ func (p *Probe) watch(ctx context.Context, t *Turn) {
 			t.Failures = append(t.Failures, Failure{StepNames, err})
 		}
 	}
-	virtual := p.machine.Hypervisor
-	o := activity.Options{
-		Duration: watchFor, ThresholdNs: shortestGapNs, MostGaps: mostGaps, CPU: t.CPU, Root: p.root,
-		Virtual: virtual != "" && virtual != "none",
-	}
-	if p.machine.TickHz != nil {
-		o.TickHz = *p.machine.TickHz
-	}
+	o := activity.Options{Duration: watchFor, ThresholdNs: shortestGapNs, MostGaps: mostGaps, CPU: t.CPU, Root: p.root}.On(p.machine)
 	trace, err := activity.Record(ctx, p.clock.Clock, p.clock.TickNs.Value, o)
 	events := stop()
 	if err != nil {

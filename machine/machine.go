@@ -79,6 +79,9 @@ type Machine struct {
 	Caveats []string `json:"-"`
 }
 
+// Virtual reports whether a hypervisor is known to run this machine.
+func (m *Machine) Virtual() bool { return m.Hypervisor != "" && m.Hypervisor != "none" }
+
 // Text is a fact about a machine. It is empty, and then null in JSON, if it could not be read.
 type Text string
 

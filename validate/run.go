@@ -296,7 +296,7 @@ func (v *validation) opening(r Regime) opening {
 	if v.machine.TickHz != nil {
 		o.TickHz = *v.machine.TickHz
 	}
-	o.Virtual = v.machine.Hypervisor != "" && v.machine.Hypervisor != "none"
+	o.Virtual = v.machine.Virtual()
 	return o
 }
 

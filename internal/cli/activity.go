@@ -198,14 +198,9 @@ func (t *traceFlags) measureSwitching(ctx context.Context, c *call, clock *clock
 
 // recordAll records all CPUs at once.
 func (t *traceFlags) recordAll(ctx context.Context, c *call, clock *clock.Clock, tickNs float64) ([]*activity.Trace, error) {
-	virtual := c.header.Machine.Hypervisor
 	o := activity.Options{
-		Duration: t.duration, Until: t.until, MostGaps: t.gaps, ThresholdNs: float64(t.threshold.Nanoseconds()),
-		Root: os.DirFS("/"), Virtual: virtual != "" && virtual != "none",
-	}
-	if c.header.Machine.TickHz != nil {
-		o.TickHz = *c.header.Machine.TickHz
-	}
+		Duration: t.duration, Until: t.until, MostGaps: t.gaps, ThresholdNs: float64(t.threshold.Nanoseconds()), Root: os.DirFS("/"),
+	}.On(c.header.Machine)
 	cpus := c.tracedCPUs()
 	traces, errs := make([]*activity.Trace, len(cpus)), make([]error, len(cpus))
 	var all sync.WaitGroup
