@@ -110,7 +110,7 @@ func varianceOf(points []Point, out []bool) float64 {
 	if len(differences) == 0 {
 		return 1
 	}
-	scale := madToSD * stats.MAD(append(differences, 0))
+	scale := stats.DeviationOfMAD * stats.MAD(append(differences, 0))
 	measured := stats.Median(known)
 	if v := scale*scale/2 - measured; v > 0 {
 		return v
@@ -132,7 +132,7 @@ func explain(w whitened, prior float64) explanation {
 	}
 	e.variance = 1
 	if len(steps) > 2 {
-		scale := madToSD * stats.MAD(steps) / math.Sqrt2
+		scale := stats.DeviationOfMAD * stats.MAD(steps) / math.Sqrt2
 		e.variance = math.Max(scale*scale, 1e-12)
 	}
 	penalty := 2*math.Log(float64(max(w.used, 2))) + 5

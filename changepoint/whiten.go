@@ -35,10 +35,6 @@ const (
 	outlierReach = ShortestRegime - 1
 )
 
-// madToSD is the ratio of the standard deviation of a normal distribution to its median absolute
-// deviation.
-const madToSD = 1.4826
-
 // outliers reports which points differ from the running median (Hampel's identifier). A running median
 // follows steps, so that a step does not make outliers. In a second pass, the outliers of the first one
 // are ignored, so that one disturbance does not hide another one nearby.
@@ -57,7 +53,7 @@ func outliers(points []Point) []bool {
 			}
 			off[i] = points[i].Value - stats.Median(window)
 		}
-		scale := madToSD * stats.MAD(off)
+		scale := stats.DeviationOfMAD * stats.MAD(off)
 		for i, o := range off {
 			out[i] = math.Abs(o) > outlierLimit*math.Hypot(scale, points[i].StandardError)
 		}

@@ -35,7 +35,8 @@ their time what they ran, and for whom or what they waited:
 ` + offCPUList() + `
 It needs the kernel's tracepoints: run it as root, or give the program
 CAP_PERFMON and CAP_DAC_READ_SEARCH. Without rights it says what the kernel
-accounts for each thread, and not who made it wait; the verdict is suspect.
+accounts for each thread, and not who made it wait; the verdict is suspect, and
+--until is refused.
 
 A command's output goes to standard error. With --until it ends with status 4
 once a thread that could run was kept from it for that long.`,
