@@ -131,3 +131,17 @@ func TestTheRuntimeTakesOnlyTheRecordingsOwnGaps(t *testing.T) {
 		t.Errorf("%+v", a.Causes)
 	}
 }
+
+// If others had the CPU for much of the time, the kernel's interrupts may have been these others' timers: no gap is called
+// an interrupt because the kernel counted many.
+func TestInterruptsOfOthersAreNotTheRecordings(t *testing.T) {
+	trace := &Trace{TickNs: 1, CPU: 0, Length: 1e9, Kernel: Kernel{Known: true, Virtual: true, OtherInterrupts: 3000}}
+	for i := range int64(100) {
+		n := len(trace.Gaps)
+		trace.Gaps = append(trace.Gaps, Gap{Start: i * 10_000_000, Ticks: 8_000_000}, Gap{Start: i*10_000_000 + 9_000_000 + i*i*i*7919%500_000, Ticks: 20_000})
+		trace.Joins = append(trace.Joins, Join{From: n, Gap: n, Ticks: 10_000_000, Use: machine.ThreadUse{WaitNs: 8_000_000, CPUNs: 2_000_000, InvoluntarySwitches: 1}})
+	}
+	if a := Analyse(trace); a.Causes[Preempted].Count != 100 || a.Causes[Interrupt].Count != 0 {
+		t.Errorf("%+v", a.Causes)
+	}
+}
