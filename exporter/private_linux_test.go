@@ -13,7 +13,7 @@ func TestCopyOfTheWebConfigurationLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", temporary)
 	file := filepath.Join(t.TempDir(), "web.yml")
 	write(t, file, "http_server_config: {http2: false}\n")
-	w, closeIt, err := openWebConfig(file)
+	w, closeIt, err := openWebConfig(file, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ type InsecureError struct{ Address string }
 
 // Error says what was refused.
 func (e *InsecureError) Error() string {
-	return fmt.Sprintf("%s can be reached from other machines, and neither TLS nor users are configured", e.Address)
+	return fmt.Sprintf("%s can be reached from other machines, and %v", e.Address, errUnprotected)
 }
 
 // Limits of a connection.
@@ -69,11 +69,7 @@ func (s Server) Listen() (net.Listener, error) {
 // protected reports whether TLS or users are configured. Serve refuses a file that can't be read.
 func (s Server) protected() bool {
 	text, err := os.ReadFile(s.ConfigFile)
-	if err != nil {
-		return false
-	}
-	settings, err := readWebSettings(text)
-	return err == nil && settings.protects()
+	return err == nil && protects(text)
 }
 
 // Serve answers scrapes with what the registry gathers, until ctx ends. Until then GOMAXPROCS of this process is one
@@ -88,7 +84,7 @@ func (s Server) Serve(ctx context.Context, l net.Listener, registry *client.Regi
 	}
 	file := ""
 	if s.ConfigFile != "" {
-		config, remove, err := openWebConfig(s.ConfigFile)
+		config, remove, err := openWebConfig(s.ConfigFile, s.Insecure || isLoopback(l.Addr()))
 		if err != nil {
 			return fmt.Errorf("the web configuration: %w", err)
 		}

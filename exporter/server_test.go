@@ -185,6 +185,40 @@ func TestReload(t *testing.T) {
 	answersWith(second, "after the reload", "1")
 }
 
+// Where other machines can reach the address, a configuration that protects nothing is none: neither an empty file, as a
+// tool leaves it that has just begun to write, nor TLS settings without a certificate.
+func TestUnprotectedReload(t *testing.T) {
+	folder := t.TempDir()
+	certificate(t, folder, "first")
+	file := filepath.Join(folder, "web.yml")
+	write(t, file, fmt.Sprintf(tlsOf, "first"))
+	w, closeIt, err := openWebConfig(file, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeIt()
+	before, err := os.ReadFile(w.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"", "tls_server_config:\n  min_version: TLS13\n", "tls_server_config:\n  cert_file: \"\"\n  key_file: \"\"\n", "basic_auth_users: {}\n"} {
+		write(t, file, text)
+		if err := w.load(); !errors.Is(err, errUnprotected) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if now, err := os.ReadFile(w.file()); err != nil || string(now) != string(before) {
+			t.Errorf("%q is in use: %s, %v", text, now, err)
+		}
+		var insecure *InsecureError
+		if l, err := (Server{Address: ":0", ConfigFile: file, Log: slog.New(slog.DiscardHandler)}).Listen(); !errors.As(err, &insecure) {
+			t.Errorf("%q: listening: %v", text, err)
+			if err == nil {
+				l.Close()
+			}
+		}
+	}
+}
+
 // A broken configuration at the start is an error, which names the file.
 func TestBrokenConfigurationAtTheStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "web.yml")

@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,15 +16,16 @@ import (
 type webConfig struct {
 	source string
 	copy   *privateFile
+	open   bool // it need not protect anything
 }
 
-// openWebConfig copies the file. close removes the copy.
-func openWebConfig(source string) (w webConfig, close func(), err error) {
+// openWebConfig copies the file. open says that it need not protect anything. close removes the copy.
+func openWebConfig(source string, open bool) (w webConfig, close func(), err error) {
 	private, err := newPrivateFile()
 	if err != nil {
 		return w, nil, err
 	}
-	w = webConfig{source, private}
+	w = webConfig{source, private, open}
 	if err := w.load(); err != nil {
 		private.close()
 		return w, nil, err
@@ -41,7 +43,11 @@ func (w webConfig) load() error {
 		return err
 	}
 	if text, err = selfContained(text, filepath.Dir(w.source)); err == nil {
-		err = w.copy.replace(text, web.Validate)
+		if w.open || protects(text) { // an empty file is valid
+			err = w.copy.replace(text, web.Validate)
+		} else {
+			err = fmt.Errorf("%w, though other machines can reach this address", errUnprotected)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.source, err)
@@ -57,8 +63,14 @@ type webSettings struct {
 	Rest  map[string]any         `yaml:",inline"`
 }
 
-// protects reports whether the connection is encrypted or clients have to authenticate.
-func (s webSettings) protects() bool { return len(s.TLS) > 0 || len(s.Users) > 0 }
+var errUnprotected = errors.New("neither TLS nor users are configured")
+
+// protects reports whether the connection is encrypted or clients have to authenticate. It is false for a file that
+// can't be read as a web configuration.
+func protects(text []byte) bool {
+	var c web.Config
+	return yaml.Unmarshal(text, &c) == nil && (c.TLSConfig.IsEnabled() || len(c.Users) > 0)
+}
 
 // inlined maps a setting that names a file to the setting that holds the file's content.
 var inlined = map[string]string{"cert_file": "cert", "key_file": "key", "client_ca_file": "client_ca"}
@@ -67,8 +79,8 @@ var inlined = map[string]string{"cert_file": "cert", "key_file": "key", "client_
 // are relative to folder. It adds a rate limit if there are users and no limit, since checking a
 // password takes long on the CPU.
 func selfContained(text []byte, folder string) ([]byte, error) {
-	s, err := readWebSettings(text)
-	if err != nil {
+	var s webSettings
+	if err := yaml.Unmarshal(text, &s); err != nil {
 		return nil, err
 	}
 	for file, content := range inlined {
@@ -90,9 +102,4 @@ func selfContained(text []byte, folder string) ([]byte, error) {
 		s.Limit = &web.RateLimiterConfig{Interval: 500 * time.Millisecond, Burst: 10}
 	}
 	return yaml.Marshal(s)
-}
-
-func readWebSettings(text []byte) (s webSettings, err error) {
-	err = yaml.Unmarshal(text, &s)
-	return s, err
 }
