@@ -23,6 +23,7 @@ type Probe struct {
 	cpus      []int // to measure; empty for all that this process may use
 	root      fs.FS
 	machine   *machine.Machine
+	identify  func() *machine.Machine // describes it as it is at a survey
 	clock     clock.Rated
 	rng       *rand.Rand
 	walk      *walk
@@ -60,7 +61,7 @@ func NewProbe(ctx context.Context, m *machine.Machine, cpus []int, root fs.FS, s
 		c = rated
 	}
 	return &Probe{
-		cpus: cpus, root: root, machine: m, clock: c, rng: rand.New(rand.NewPCG(seed, 0)), walk: newWalk(),
+		cpus: cpus, root: root, machine: m, identify: machine.Identify, clock: c, rng: rand.New(rand.NewPCG(seed, 0)), walk: newWalk(),
 		contended: machine.OpenContention(root), throttled: machine.OpenThrottling(root),
 	}, nil
 }
@@ -74,7 +75,7 @@ func (p *Probe) Close() {
 // Turn measures on one CPU, chosen at random. It takes some 100 ms of CPU time.
 func (p *Probe) Turn(ctx context.Context) Turn {
 	t := Turn{CPU: -1}
-	cpu, err := p.anyCPU()
+	cpu, err := p.someCPUs(1)
 	release := func() {}
 	if err == nil {
 		release, err = env.Thread(cpu...)
@@ -94,9 +95,9 @@ func (p *Probe) Turn(ctx context.Context) Turn {
 	return t
 }
 
-// anyCPU returns one of the CPUs to measure that is available now, since CPUs may come and go; none if the
-// system does not tell which CPUs there are.
-func (p *Probe) anyCPU() ([]int, error) {
+// someCPUs returns at most n of the CPUs to measure that are available now, at random, since CPUs may come and go; none if
+// the system does not tell which CPUs there are.
+func (p *Probe) someCPUs(n int) ([]int, error) {
 	allowed, err := machine.Affinity()
 	if err != nil {
 		return nil, nil
@@ -110,7 +111,8 @@ func (p *Probe) anyCPU() ([]int, error) {
 	if len(there) == 0 {
 		return nil, fmt.Errorf("CPUs %v are not available any more: the turn runs on any of %v", p.cpus, allowed)
 	}
-	return []int{there[p.rng.IntN(len(there))]}, nil
+	p.rng.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
+	return slices.Sorted(slices.Values(there[:min(n, len(there))])), nil
 }
 
 // works times known work on this thread.
@@ -188,21 +190,36 @@ func (p *Probe) kernel() (k Kernel) {
 	return k
 }
 
+// surveyedCPUs is the largest number of CPUs whose clocks are checked against one another in a survey. A thread spins on
+// each of them meanwhile. A later survey takes others.
+const surveyedCPUs = 4
+
 // Survey rates the clocks that programs use most, checks them against one another, and runs the checks
-// of chronoscope doctor. It takes some 300 ms of CPU time.
+// of chronoscope doctor. It takes some 300 ms of CPU time on each CPU that it uses.
 func (p *Probe) Survey(ctx context.Context) (s Survey) {
-	local, err := timermeter.RankLocal(ctx, timermeter.Request{Plan: timermeter.QuickPlan, Names: surveyed(), CPUs: p.cpus, Seed: p.rng.Uint64()})
+	cpus, err := p.someCPUs(surveyedCPUs)
+	release := func() {}
+	if err == nil {
+		release, err = env.Thread(cpus...)
+	}
+	if err != nil {
+		s.Failures = append(s.Failures, Failure{StepPin, err})
+		cpus = nil
+		release, _ = env.Thread()
+	}
+	defer release()
+	local, err := timermeter.RankLocal(ctx, timermeter.Request{Plan: timermeter.QuickPlan, Names: surveyed(), CPUs: cpus, Seed: p.rng.Uint64()})
 	if err != nil {
 		s.Failures = append(s.Failures, Failure{StepClocks, err})
 	}
 	if local != nil {
 		s.Clocks = local.Ratings
 	}
-	if s.Checks, err = p.checks(ctx); err != nil {
+	if s.Checks, err = p.checks(ctx, cpus); err != nil {
 		s.Failures = append(s.Failures, Failure{StepChecks, err})
 	}
 	s.Findings, _ = machine.Doctor{
-		Root: p.root, Machine: p.machine, CPUs: p.cpus, Window: doctorWindow,
+		Root: p.root, Machine: p.identify(), CPUs: p.cpus, Window: doctorWindow,
 		Wait: func(d time.Duration) time.Duration { return clock.Wait(ctx, d) },
 	}.Examine()
 	return s
@@ -225,12 +242,7 @@ func surveyed() (names []string) {
 var surveyedClocks = append(clock.BareCounters(), "monotonic", "monotonic-raw", "realtime", "go-time-now")
 
 // checks tests the surveyed clocks for faults that a clock's own readings don't show.
-func (p *Probe) checks(ctx context.Context) ([]check.Finding, error) {
-	release, err := env.Thread(p.cpus...)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
+func (p *Probe) checks(ctx context.Context, cpus []int) ([]check.Finding, error) {
 	var clocks []clock.Rated
 	for _, name := range surveyed() {
 		if c, err := env.Open(ctx, calibrationFor, name); err == nil {
@@ -238,6 +250,6 @@ func (p *Probe) checks(ctx context.Context) ([]check.Finding, error) {
 			clocks = append(clocks, c)
 		}
 	}
-	report, err := check.Local(ctx, check.Request{Clocks: clocks, Plan: check.QuickPlan, CPUs: p.cpus, Seed: p.rng.Uint64()})
+	report, err := check.Local(ctx, check.Request{Clocks: clocks, Plan: check.QuickPlan, CPUs: cpus, Seed: p.rng.Uint64()})
 	return report.Findings, err
 }

@@ -3,6 +3,7 @@ package exporter
 import (
 	"context"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -43,32 +44,42 @@ const (
 	usualSurvey = 600 * time.Millisecond
 )
 
-// Run measures until ctx ends.
+// Run measures until ctx ends: a turn, a survey, and then turns, with a survey before one of them when it is due.
 func (p Prober) Run(ctx context.Context) {
 	purse := newPurse(p.Share)
 	turn, survey := usualTurn, usualSurvey
-	due := time.Duration(0)
+	due := time.Duration(math.MaxInt64) // the next survey, after the first turn
 	p.Pause(ctx, scaled(atFirst, p.Rand.Float64()))
 	for ctx.Err() == nil {
 		purse = purse.at(p.Elapsed(), p.UsedCPU())
-		wait, ever := purse.until(turn)
+		surveys := purse.asOf >= due
+		cost, what := turn, "turn"
+		if surveys {
+			cost, what = survey, "survey"
+		}
+		wait, ever := purse.until(cost)
 		switch {
 		case !ever:
 			p.Metrics.AddFailure(Failure{Step: StepBudget})
-			p.Log.Warn("a turn costs more CPU time than the budget lets save: give more", "cost", turn, "budget", p.Share)
-			turn = scaled(turn, 0.9) // the last one may have been an exception
+			p.Log.Warn("a "+what+" costs more CPU time than the budget lets save: give more", "cost", cost, "budget", p.Share)
+			if cost = scaled(cost, 0.9); surveys { // the last one may have been an exception
+				survey, due = cost, purse.asOf+scaled(surveyEvery, p.around())
+				continue
+			}
+			turn = cost
 			p.Pause(ctx, time.Minute)
 		case wait > 0:
 			p.Pause(ctx, wait)
 		case p.Busy != nil && p.Busy():
 			p.Metrics.AddPause()
 			p.Pause(ctx, p.gap(turn))
+		case surveys:
+			survey = p.survey(ctx, survey)
+			due = purse.asOf + scaled(surveyEvery, p.around())
 		default:
 			turn = p.turn(ctx, turn)
-			purse = purse.at(p.Elapsed(), p.UsedCPU())
-			if wait, ever = purse.until(survey); ever && wait == 0 && purse.asOf >= due {
-				survey = p.survey(ctx, survey)
-				due = purse.asOf + scaled(surveyEvery, p.around())
+			if due == math.MaxInt64 {
+				due = purse.asOf
 			}
 			p.Pause(ctx, p.gap(turn))
 		}

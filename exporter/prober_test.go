@@ -121,6 +121,9 @@ func TestTheBudgetHoldsInAnyHour(t *testing.T) {
 			} else if most < allowed/2 {
 				t.Errorf("%v of CPU time in an hour at most, of %v: the budget is left unused", most, allowed)
 			}
+			if len(s.surveys) < 24 { // with 0.1 %, what is first expected of a survey is more than can be saved
+				t.Errorf("%d surveys in 48 hours", len(s.surveys))
+			}
 			if c.share >= 0.005 && (len(s.surveys) < 36 || len(s.surveys) > 66) {
 				t.Errorf("%d surveys in 48 hours, want about one an hour", len(s.surveys))
 			}

@@ -74,7 +74,7 @@ func judgeInterrupts(d *Doctor, before, after Interrupts, window time.Duration) 
 func (after Interrupts) busiest(before Interrupts, cpu int) []string {
 	grown := map[string]uint64{}
 	for name, counts := range after {
-		isTimer := name == "LOC" || name == archTimer
+		isTimer := name == "LOC" || name == archTimer || name == hyperVTimer
 		if n, was := counts[cpu], before[name][cpu]; !isTimer && n > was && printable(name) {
 			grown[name] = n - was
 		}

@@ -22,6 +22,9 @@ func ReadInterrupts(root fs.FS) (Interrupts, error) {
 	return parseInterrupts(text)
 }
 
+// hyperVTimer is the line of the local timer on a guest of Hyper-V, where LOC hardly counts.
+const hyperVTimer = "HVS"
+
 // archTimer is the name of the local timer on arm64.
 const archTimer = "arch_timer"
 
@@ -65,8 +68,8 @@ func (after Interrupts) Since(before Interrupts, cpu int) (localTimer, others ui
 			continue // the count wrapped, or the CPU was offline in between
 		}
 		switch name {
-		case "LOC", archTimer:
-			localTimer, known = n-m, true
+		case "LOC", archTimer, hyperVTimer:
+			localTimer, known = localTimer+n-m, true
 		default:
 			others += n - m
 		}

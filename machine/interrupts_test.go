@@ -42,6 +42,10 @@ func TestInterruptsSince(t *testing.T) {
 	if timer, others, known := arm.Since(Interrupts{}, 0); timer != 500 || others != 0 || !known {
 		t.Errorf("arm64: %d, %d, %v", timer, others, known)
 	}
+	azure := read("      CPU0\nLOC:   3\nHVS:   1000\nRES:   2\n")
+	if timer, others, known := azure.Since(Interrupts{}, 0); timer != 1003 || others != 2 || !known {
+		t.Errorf("Hyper-V: %d, %d, %v", timer, others, known)
+	}
 	if _, _, known := (Interrupts{"24": {0: 1}}).Since(Interrupts{}, 0); known {
 		t.Error("a timer that isn't listed is known")
 	}

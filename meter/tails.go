@@ -79,13 +79,13 @@ func (m *Meter) shareSketches() {
 }
 
 // StartAt begins a call that should have begun at the time intended, when its request was due or came
-// in; intended must come from time.Now. [Report.FromIntended] has the times from then on. Without it a
+// in; intended must come from time.Now, and may be zero if it is not known. [Report.FromIntended] has the times from then on. Without it a
 // service that stands still for a second shows one slow call, and not the calls that waited for it
 // meanwhile (coordinated omission).
 func (m *Meter) StartAt(intended time.Time) Start {
 	start := m.Start()
-	if m.tails != nil && start.meter == m {
-		start.notes |= late | notes(max(0, time.Since(intended)))<<lateShift
+	if m.tails != nil && start.meter == m && !intended.IsZero() {
+		start.notes |= late | notes(min(max(0, time.Since(intended)), math.MaxInt64>>lateShift))<<lateShift
 		start.reading, start.fine = m.begin(start.notes) // again, since time.Since took time
 	}
 	return start

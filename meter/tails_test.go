@@ -238,6 +238,18 @@ func TestStartAt(t *testing.T) {
 	if e := r.FromIntended.Percentiles[0]; r.FromIntended.N != 101 || e.Hi < 1e9 || r.Tails.Percentiles[0].Lo > 0.5e9 {
 		t.Errorf("%v from when they should have begun, %v from Start", r.FromIntended, r.Tails)
 	}
+	unknown := New("unknown", kernelSource(t), WithTails(wallClock()))
+	unknown.Stop(unknown.StartAt(time.Time{}))
+	if r := unknown.Snapshot().Report(); r.Calls != 1 || r.FromIntended != nil && r.FromIntended.N > 0 {
+		t.Errorf("a call whose due time is not known: %+v", r)
+	}
+	ancient := New("ancient", kernelSource(t), WithTails(wallClock()))
+	for range 100 {
+		ancient.Stop(ancient.StartAt(time.Unix(0, 0)))
+	}
+	if e := ancient.Snapshot().Report().FromIntended.Percentiles[0]; e.Hi < 1e11 { // the widest bucket
+		t.Errorf("calls that were due in 1970 took %v from then on", e)
+	}
 	without := New("without", kernelSource(t))
 	without.Stop(without.StartAt(time.Now()))
 	if r := without.Snapshot().Report(); r.Tails != nil || r.FromIntended != nil || r.Calls != 1 {

@@ -209,18 +209,20 @@ func majority(o *Offsets, between func(i, j int) stats.Estimate, tolerance float
 	least := math.MaxInt
 	for i := range o.CPUs {
 		var off []int
+		unlinked := 0
 		for j := range o.CPUs {
 			e := between(i, j)
 			switch {
 			case i == j:
 			case math.IsNaN(e.Value):
-				unknown++
+				unlinked++
 			case e.Lo > tolerance || e.Hi < -tolerance:
 				off = append(off, j)
 			}
 		}
-		if len(off) < least {
-			reference, odd, least = i, off, len(off)
+		unknown += unlinked
+		if n := len(off) + unlinked; n < least { // a CPU that nothing links to others agrees with none
+			reference, odd, least = i, off, n
 		}
 	}
 	return reference, odd, unknown / 2
@@ -231,7 +233,9 @@ func widest(o *Offsets, between func(i, j int) stats.Estimate) float64 {
 	most := 0.0
 	for i := range o.CPUs {
 		for j := range i {
-			most = math.Max(most, between(i, j).HalfWidth())
+			if w := between(i, j).HalfWidth(); w > most { // not of CPUs that nothing links
+				most = w
+			}
 		}
 	}
 	return most

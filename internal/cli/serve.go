@@ -162,7 +162,7 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	defer func() { stop(); <-ended }() // before the probe is closed
 	go func() {
 		defer close(ended)
-		t.prober(probe, metrics, elapsed, usedCPU, c.seed, log).Run(ctx)
+		t.prober(c.header.Machine.CPUsOnline, probe, metrics, elapsed, usedCPU, c.seed, log).Run(ctx)
 	}()
 	if t.push.URL != "" {
 		t.push.Version, t.push.Metrics, t.push.Log = version(), metrics, log
@@ -176,23 +176,23 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	return t.server.Serve(ctx, listener, registry)
 }
 
-func (t *serveFlags) prober(m exporter.Measurer, metrics *exporter.Metrics, elapsed, usedCPU func() time.Duration, seed uint64, log *slog.Logger) exporter.Prober {
+func (t *serveFlags) prober(cpus *int, m exporter.Measurer, metrics *exporter.Metrics, elapsed, usedCPU func() time.Duration, seed uint64, log *slog.Logger) exporter.Prober {
 	return exporter.Prober{
-		Measurer: m, Metrics: metrics, Share: t.budget, Busy: t.busy(), UsedCPU: usedCPU, Elapsed: elapsed,
+		Measurer: m, Metrics: metrics, Share: t.budget, Busy: t.busy(cpus), UsedCPU: usedCPU, Elapsed: elapsed,
 		Pause: func(ctx context.Context, d time.Duration) { clock.Wait(ctx, d) },
 		Rand:  rand.New(rand.NewPCG(seed, 1)), Log: log,
 	}
 }
 
-// busy returns a function that reports whether turns are to be skipped now; nil without --pause-above.
-func (t *serveFlags) busy() func() bool {
-	if t.pauseAbove == 0 {
+// busy returns a function that reports whether turns are to be skipped now; nil without --pause-above. cpus is how many
+// CPUs are online.
+func (t *serveFlags) busy(cpus *int) func() bool {
+	if t.pauseAbove == 0 || cpus == nil {
 		return nil
 	}
 	return func() bool {
-		load, err := machine.Load()
-		cpus, unknown := machine.Affinity()
-		return err == nil && unknown == nil && load > t.pauseAbove*float64(len(cpus))
+		load, err := machine.Load() // of all CPUs, whichever of them this process may use
+		return err == nil && load > t.pauseAbove*float64(*cpus)
 	}
 }
 
