@@ -30,11 +30,11 @@ func History(ctx context.Context, dir, good, bad string, everyParent bool) ([]Co
 		}
 		return nil, fmt.Errorf("%s is no ancestor of %s, so that no line of commits leads from one to the other: give one that is, such as that of git merge-base %[1]s %[2]s", good, bad)
 	}
-	first, err := tool(ctx, dir, "git", "log", "-1", "--format=%H%x00%s", ends[0], "--")
+	first, err := tool(ctx, dir, "git", "log", "-1", "--no-show-signature", "--format=%H%x00%s", ends[0], "--")
 	if err != nil {
 		return nil, err
 	}
-	order := []string{"log", "--reverse", "--topo-order", "--format=%H%x00%s"}
+	order := []string{"log", "--no-show-signature", "--reverse", "--topo-order", "--format=%H%x00%s"}
 	if !everyParent {
 		order = append(order, "--first-parent")
 	}

@@ -14,7 +14,7 @@ import (
 	"chronoscope/stats"
 )
 
-// notes is the file into which a benchmark writes its calls.
+// notes is the file into which a benchmark writes its calls. All benchmarks of a revision have the same one.
 type notes struct {
 	path  string
 	calls int
@@ -23,8 +23,12 @@ type notes struct {
 // mostNoted is the largest number of calls that a run notes, as they take memory.
 const mostNoted = 1 << 17
 
+// notesOf returns the file of a binary's next run. It removes what an earlier run left there that failed after it had
+// noted calls.
 func notesOf(binary string, calls int) notes {
-	return notes{path: filepath.Join(filepath.Dir(binary), "calls.txt"), calls: min(calls, mostNoted)}
+	n := notes{path: filepath.Join(filepath.Dir(binary), "calls.txt"), calls: min(calls, mostNoted)}
+	_ = os.Remove(n.path)
+	return n
 }
 
 // env returns the environment that tells the benchmark the file's path.

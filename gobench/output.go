@@ -123,8 +123,12 @@ func said(output, name string, end int) string {
 	return output[from:end] + rest
 }
 
-// begunName removes GOMAXPROCS from a name, which may be there in the report of a failure.
+// begunName removes GOMAXPROCS from a name, which may be there in the report of a failure. It may not be: a name may end
+// with a number of its own.
 func begunName(begun []string, name string) string {
+	if slices.Contains(begun, name) {
+		return name
+	}
 	for _, b := range begun {
 		if suffix, ok := strings.CutPrefix(name, b+"-"); ok {
 			if _, err := strconv.Atoi(suffix); err == nil {

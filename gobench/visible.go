@@ -31,9 +31,10 @@ type Visibility struct {
 type GateReport struct {
 	// Null says that a revision was compared with itself, so that each difference beyond the limit is a false
 	// alarm.
-	Null        bool    `json:"null"`
-	Limit       float64 `json:"limit"`
-	FalseAlarms float64 `json:"false_alarms"`
+	Null bool `json:"null"`
+	// Limit is the share by which the time may be longer; missing if the gate judges no times. Visible is empty then.
+	Limit       stats.Float `json:"limit"`
+	FalseAlarms float64     `json:"false_alarms"`
 	// Slowdown is the planned slowdown, as a share. NeededNs is the time after which all benchmarks show it.
 	Slowdown float64      `json:"slowdown"`
 	NeededNs float64      `json:"needed_ns"`
@@ -44,7 +45,7 @@ type GateReport struct {
 // planned slowdown, a share.
 func NewGateReport(all []Comparison, plan Plan, slowdown float64, null bool) *GateReport {
 	gate := plan.gate()
-	r := &GateReport{Null: null, Limit: gate.Limit, FalseAlarms: gate.FalseAlarms, Slowdown: slowdown, Visible: visible(all, plan, slowdown)}
+	r := &GateReport{Null: null, Limit: stats.FloatOf(gate.Limit), FalseAlarms: gate.FalseAlarms, Slowdown: slowdown, Visible: visible(all, plan, slowdown)}
 	for _, v := range r.Visible {
 		r.NeededNs += v.NeededNs
 	}
@@ -70,6 +71,9 @@ const mostPlanned = 2000
 func visible(all []Comparison, plan Plan, slowdown float64) []Visibility {
 	seen := []Visibility{}
 	gate, pairs := plan.gate(), timesAmong(all)
+	if math.IsNaN(gate.Limit) {
+		return seen
+	}
 	reach, typical := gate.LooksFor(pairs).Reach(gate.Chance(pairs), mostPlanned), typicalPlacementOf(all)
 	for _, c := range all {
 		if c.Metric != "" {

@@ -176,14 +176,14 @@ func asvLabels(params any) []string {
 	lists, _ := params.([]any)
 	for _, list := range lists {
 		values, _ := list.([]any)
+		if len(values) > 0 && len(labels) > mostElements/len(values) {
+			return nil
+		}
 		var longer []string
 		for _, l := range labels {
 			for _, v := range values {
 				longer = append(longer, strings.TrimPrefix(fmt.Sprintf("%s, %v", l, v), ", "))
 			}
-		}
-		if len(longer) > mostElements {
-			return nil
 		}
 		labels = longer
 	}

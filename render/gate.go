@@ -102,10 +102,8 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 	if len(differing) > 0 {
 		changeTable(&b, differing)
 	}
-	for _, r := range d.Results {
-		if r.Estimate.N == 0 && len(r.Reasons) > 0 {
-			fmt.Fprintf(&b, "- **%s** was not measured: %s\n", cell(r.Name), cell(r.Reasons[0]))
-		}
+	for _, r := range failedIn(d) {
+		fmt.Fprintf(&b, "- **%s** could not be measured: %s\n", cell(withRevision(r)), cell(r.Reasons[0]))
 	}
 	if len(rest) > 0 {
 		fmt.Fprintf(&b, "\n<details><summary>%d comparisons without a change that is beyond chance</summary>\n\n", len(rest))
@@ -120,8 +118,36 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 	return err
 }
 
+// failedIn returns the benchmarks of which a run failed, or none succeeded.
+func failedIn(d record.Bench) (all []gobench.Report) {
+	for _, r := range d.Results {
+		if (r.Failed || r.Estimate.N == 0) && len(r.Reasons) > 0 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func withRevision(r gobench.Report) string {
+	if r.Revision == "" {
+		return r.Name
+	}
+	return r.Name + " at " + r.Revision
+}
+
 // benchVerdict returns the verdict of the gate, in one line.
 func benchVerdict(d record.Bench, changes []change) string {
+	if d.Interrupted {
+		return fmt.Sprintf("Interrupted: %d comparisons were not judged", len(d.Pairs))
+	}
+	verdict := gateVerdict(d, changes)
+	if n := len(failedIn(d)); n > 0 {
+		verdict += fmt.Sprintf("; %d of %d benchmarks could not be measured", n, len(d.Results))
+	}
+	return verdict
+}
+
+func gateVerdict(d record.Bench, changes []change) string {
 	count := map[stats.Side]int{}
 	for _, c := range changes {
 		count[c.side()]++
@@ -166,7 +192,8 @@ func changeTable(b *strings.Builder, changes []change) {
 
 // cell escapes text for a Markdown table: names come from outside.
 func cell(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "'", "@", "&#64;").Replace(view.OneLine(text))
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "'", "@", "&#64;",
+		"\\", "\\\\", "*", "\\*", "[", "\\[", "]", "\\]", "!", "\\!", "~", "\\~").Replace(view.OneLine(text))
 }
 
 // Annotations writes GitHub workflow commands: an error for each comparison beyond the limit, and
@@ -175,14 +202,15 @@ func Annotations(w io.Writer, d record.Bench) error {
 	var b strings.Builder
 	undecided := []string{}
 	for _, c := range changesIn(d) {
-		switch c.side() {
-		case stats.Beyond:
+		switch side := c.side(); {
+		case d.Interrupted: // not judged
+		case side == stats.Beyond:
 			at := ""
 			if c.benchmark.File != "" {
 				at = fmt.Sprintf("file=%s,line=%d,", property(c.benchmark.File), c.benchmark.Line)
 			}
 			fmt.Fprintf(&b, "::error %stitle=%s::%s\n", at, property("slower than allowed"), message(c.sentence()))
-		case stats.Open:
+		case side == stats.Open:
 			undecided = append(undecided, c.name()+" "+c.metric())
 		}
 	}
@@ -230,23 +258,24 @@ func JUnit(w io.Writer, d record.Bench) error {
 	suite := testSuite{Name: "chronoscope bench", Seconds: fmt.Sprintf("%.3f", float64(d.DurationNs)/1e9)}
 	for _, c := range changesIn(d) {
 		t := testCase{Class: c.benchmark.Package, Name: c.benchmark.Name + " " + c.metric(), File: c.benchmark.File, Seconds: "0"}
-		switch c.side() {
-		case "":
+		switch side := c.side(); {
+		case side == "":
 			continue
-		case stats.Beyond:
+		case d.Interrupted:
+			t.Skipped = &detail{"interrupted: it was not judged"}
+			suite.Skipped++
+		case side == stats.Beyond:
 			t.Failure = &detail{c.sentence()}
 			suite.Failures++
-		case stats.Open:
+		case side == stats.Open:
 			t.Skipped = &detail{"undecided: " + c.sentence()}
 			suite.Skipped++
 		}
 		suite.Cases = append(suite.Cases, t)
 	}
-	for _, r := range d.Results {
-		if r.Estimate.N == 0 && len(r.Reasons) > 0 {
-			suite.Cases = append(suite.Cases, testCase{Class: r.Package, Name: r.Name, File: r.File, Seconds: "0", Error: &detail{view.OneLine(r.Reasons[0])}})
-			suite.Errors++
-		}
+	for _, r := range failedIn(d) {
+		suite.Cases = append(suite.Cases, testCase{Class: r.Package, Name: withRevision(r), File: r.File, Seconds: "0", Error: &detail{view.OneLine(r.Reasons[0])}})
+		suite.Errors++
 	}
 	suite.Tests = len(suite.Cases)
 	if _, err := io.WriteString(w, xml.Header); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,8 +57,8 @@ func written(t *testing.T, write func(d record.Bench, b *bytes.Buffer) error) st
 func TestBenchSummary(t *testing.T) {
 	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return BenchSummary(b, d) })
 	for _, want := range []string{
-		StickyMark + "\n## Slower: 1 of 3 comparisons are beyond the limit\n", "+20 % | +19 % to +21 % | +5 % | **beyond the limit** |",
-		"<summary>3 comparisons without a change", "| Open | sec/op | +4 %", "| Calm | sec/op |", "allocs/op", "**BenchmarkBroken** was not measured: panic: no", "Made Up CPU",
+		StickyMark + "\n## Slower: 1 of 3 comparisons are beyond the limit; 1 of 7 benchmarks could not be measured\n", "+20 % | +19 % to +21 % | +5 % | **beyond the limit** |",
+		"<summary>3 comparisons without a change", "| Open | sec/op | +4 %", "| Calm | sec/op |", "allocs/op", "**BenchmarkBroken** could not be measured: panic: no", "Made Up CPU",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %q:\n%s", want, text)
@@ -76,6 +77,35 @@ func TestBenchSummary(t *testing.T) {
 	var b bytes.Buffer
 	if BenchSummary(&b, quiet); !strings.Contains(b.String(), "## No regression: 1 comparisons are within the limit") {
 		t.Errorf("%s", b.String())
+	}
+}
+
+// A benchmark of which a later run failed, in either revision, is named as such in the summary and an error in JUnit.
+// An interrupted comparison is not judged. A name is no image or emphasis.
+func TestBenchFailuresAndInterruptions(t *testing.T) {
+	d := gatedBench()
+	d.Results[2].Failed, d.Results[2].Reasons = true, []string{"exit status 2"}
+	d.Results[0].Name, d.Results[0].Failed, d.Results[0].Reasons = "Benchmark![x](https://host/p)*a*", true, []string{"no"}
+	var summary, junit, notes bytes.Buffer
+	if err := errors.Join(BenchSummary(&summary, d), JUnit(&junit, d)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"; 3 of 7 benchmarks could not be measured", "**BenchmarkOpen at main** could not be measured: exit status 2", `Benchmark\!\[x\](https://host/p)\*a\* at main`} {
+		if !strings.Contains(summary.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, summary.String())
+		}
+	}
+	if n := strings.Count(junit.String(), "<error"); n != 3 || !strings.Contains(junit.String(), `name="BenchmarkOpen at main"`) {
+		t.Errorf("%d errors:\n%s", n, junit.String())
+	}
+	d.Interrupted = true
+	summary.Reset()
+	junit.Reset()
+	if err := errors.Join(BenchSummary(&summary, d), JUnit(&junit, d), Annotations(&notes, d)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(summary.String(), "## Interrupted: 4 comparisons were not judged\n") || strings.Contains(junit.String(), "<failure") || notes.Len() > 0 {
+		t.Errorf("interrupted: %s\n%s\n%s", summary.String(), junit.String(), notes.String())
 	}
 }
 

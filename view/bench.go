@@ -86,8 +86,11 @@ func gateSection(d record.Bench) Section {
 	for _, v := range g.Visible {
 		t.row(strings.TrimPrefix(v.Name, "Benchmark"), v.Pairs, stats.Duration(v.PairNs, 3), percent(v.Scatter), percent(v.Visible), v.Needed, stats.Duration(v.NeededNs, 3))
 	}
-	lines := []Line{{Text: fmt.Sprintf("To see %s in each of %d benchmarks here, beyond a limit of %s, you need %s: %s",
-		percentOf(g.Slowdown), len(g.Visible), percentOf(g.Limit), stats.Duration(g.NeededNs, 3), remedy.Of(remedy.MaxTime, g.MaxTime()))}}
+	var lines []Line
+	if g.Limit.Known() {
+		lines = append(lines, Line{Text: fmt.Sprintf("To see %s in each of %d benchmarks here, beyond a limit of %s, you need %s: %s",
+			percentOf(g.Slowdown), len(g.Visible), percentOf(g.Limit.Value()), stats.Duration(g.NeededNs, 3), remedy.Of(remedy.MaxTime, g.MaxTime()))})
+	}
 	if g.Null {
 		lines = append(lines, Line{Text: falseAlarms(d)})
 	}
@@ -109,7 +112,7 @@ func falseAlarms(d record.Bench) string {
 	if beyond == 0 {
 		return "The code was compared with itself, and the gate raised no alarm."
 	}
-	return fmt.Sprintf("The code was compared with itself, and the gate would have failed for %d of %d benchmarks: false alarms.", beyond, len(d.Pairs))
+	return fmt.Sprintf("The code was compared with itself, and the gate would have failed for %d of %d comparisons: false alarms.", beyond, len(d.Pairs))
 }
 
 // percentOf writes a share that the user chose in percent.

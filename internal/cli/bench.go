@@ -264,13 +264,22 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 		return usagef("--fail-fast: no gate can fail: give --against with --max-regression or --gate, without --plan and --null")
 	}
 	t.seen = max(0, stats.FloatOf(gate.Limit).Or(0)) + 0.05
-	if c.given("see") {
+	switch {
+	case t.plans && math.IsNaN(gate.Limit):
+		return usagef("--plan: it plans for a slowdown, and the gate has no limit of the time: give one too, such as --gate sec/op=5%%,%s", t.gate)
+	case c.given("see") && !t.plans && !t.null:
+		return usagef("--see: it belongs to --plan and --null: give one of them too")
+	case c.given("false-alarms") && !compares:
+		return usagef("--false-alarms: there is nothing to compare with: give --against REVISION too, or --null")
+	case c.given("undecided") && !limits:
+		return usagef("--undecided: nothing is limited: give --max-regression or --gate too")
+	case c.given("see"):
 		t.seen, err = parseShare(t.see)
 	}
 	if err != nil || !(t.seen > stats.FloatOf(gate.Limit).Or(0) && t.seen < 10) {
 		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*stats.FloatOf(gate.Limit).Or(0))
 	}
-	if limits || t.null || t.plans {
+	if limits || t.null || t.plans || c.given("false-alarms") {
 		t.plan = t.plan.WithGate(gate)
 	}
 	if t.plans {
@@ -370,7 +379,11 @@ func judgedBench(d record.Bench, broken []error, units []string) found {
 	}
 	for _, unit := range units {
 		if !slices.ContainsFunc(d.Pairs, func(p stats.Pair) bool { return p.Metric == unit }) {
-			r.rivals = append(r.rivals, unanswered(unit+" is worse", fmt.Sprintf("no benchmark reports %s in both revisions: give a unit that they report, such as %s", unit, strings.Join(unitsIn(d.Pairs), ", "))))
+			why := "no benchmark is in both revisions"
+			if known := unitsIn(d.Pairs); len(known) > 0 {
+				why = fmt.Sprintf("no benchmark reports %s in both revisions: give a unit that they report, such as %s", unit, strings.Join(known, ", "))
+			}
+			r.rivals = append(r.rivals, unanswered(unit+" is worse", why))
 		}
 	}
 	judged := gatedPairs(d.Pairs)

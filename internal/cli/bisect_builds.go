@@ -143,6 +143,11 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 	}
 	if good := b.of[0]; good.failed == nil && b.name == "" { // the other commits must have the same benchmark
 		b.name, b.pkg = good.benchmark.Name, good.benchmark.Package
+		for _, commit := range commits {
+			if one := b.of[commit]; one.failed == nil && !b.isSearched(one.benchmark, false) {
+				one.failed = errNoBenchmark
+			}
+		}
 	}
 	return nil
 }
@@ -169,7 +174,7 @@ func (b *builds) build(ctx context.Context, one *built, commit int) (err error) 
 		return err
 	}
 	for _, candidate := range names {
-		if len(names) == 1 || candidate.Name == b.flags.bench || candidate.Name == b.name && candidate.Package == b.pkg {
+		if b.isSearched(candidate, len(names) == 1) {
 			one.benchmark = candidate
 			arranged := []gobench.Benchmark{candidate}
 			one.unarranged = gobench.Arrange(ctx, arranged)
@@ -182,7 +187,7 @@ func (b *builds) build(ctx context.Context, one *built, commit int) (err error) 
 		return compiled.Failed[0]
 	case len(failed) > 0:
 		return failed[0]
-	case len(names) > 1:
+	case len(names) > 1 && b.name == "":
 		var all []string
 		for _, n := range names {
 			all = append(all, n.Package+"."+n.Name)
@@ -190,6 +195,15 @@ func (b *builds) build(ctx context.Context, one *built, commit int) (err error) 
 		return fmt.Errorf("--bench %s matches %d benchmarks, one is searched for: choose one of %s", b.flags.bench, len(names), strings.Join(all, ", "))
 	}
 	return errNoBenchmark
+}
+
+// isSearched reports whether a benchmark is the one that is searched for: the one of the good end, once that is known.
+// Until then it is the one with the name that was given, or the only one that matches.
+func (b *builds) isSearched(candidate gobench.Benchmark, only bool) bool {
+	if b.name != "" {
+		return candidate.Name == b.name && candidate.Package == b.pkg
+	}
+	return only || candidate.Name == b.flags.bench
 }
 
 // benchmarks returns the matching benchmarks of compiled tests, and those that fail.

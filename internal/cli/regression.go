@@ -69,8 +69,10 @@ type rival struct {
 	// undecided that the comparison is undecided; optional that it may be undecided if another
 	// comparison is decided; missing that it was not measured.
 	slower, undecided, optional, missing bool
-	// side says on which side of the limit the ratio is, if a suite was judged as a whole.
-	side stats.Side
+	// side says on which side of the limit the ratio is, if a suite was judged as a whole, and limit is that limit, as a
+	// share: each metric may have its own.
+	side  stats.Side
+	limit stats.Float
 	// name names the rival, finding says how much slower it is, question asks whether it is, and
 	// why says why that is undecided.
 	name, finding, question, why string
@@ -94,7 +96,7 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 		all = append(all, rival{
 			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
 			finding: measure,
-			side:    sideOf(p), name: name, question: fmt.Sprintf("%s is slower than %s", name, p.A), undecidedWhy: p.Why,
+			side:    sideOf(p), limit: limitOf(p), name: name, question: fmt.Sprintf("%s is slower than %s", name, p.A), undecidedWhy: p.Why,
 		})
 	}
 	return all
@@ -116,6 +118,14 @@ func sideOf(p stats.Pair) stats.Side {
 		return ""
 	}
 	return p.Joint.Side
+}
+
+// limitOf returns the limit of a pair, if all pairs were judged together.
+func limitOf(p stats.Pair) stats.Float {
+	if p.Joint == nil {
+		return stats.Float{}
+	}
+	return p.Joint.Limit
 }
 
 // gateRule is the rule that a flag, usually --max-regression, sets for comparisons.
@@ -180,7 +190,7 @@ func (v gateVerdict) err() error {
 	case len(v.slower) > 0:
 		return &regressionError{fmt.Sprintf("%s: more than %s %s allows", findings(v.slower), flag, v.rule.given)}
 	case len(untold) > 0:
-		return fmt.Errorf("%s: whether %s can't be told: %s", flag, untold[0].question, untold[0].unknown(1+v.rule.allowed))
+		return fmt.Errorf("%s: whether %s can't be told: %s", flag, untold[0].question, untold[0].unknown(v.rule.allowed))
 	case v.told == 0 && !v.rule.undecidedPasses:
 		return fmt.Errorf("%s: none of %d figures in both can be told from chance, and so nothing was held against the limit", flag, v.compared)
 	}
@@ -203,7 +213,7 @@ func (v gateVerdict) warning() string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return fmt.Sprintf("%s %s: %d of %d comparisons pass undecided: %s: %s (--undecided fail ends with 1 instead)",
-		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown(1+v.rule.allowed))
+		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown(v.rule.allowed))
 }
 
 // findings says, for each comparison that exceeds the limit, how much slower its subject is, with the lower
@@ -220,8 +230,9 @@ func findings(slower []rival) string {
 	return strings.Join(all, "; ")
 }
 
-// unknown says why it is undecided on which side of a limit the ratio lies.
-func (r rival) unknown(limit float64) string {
+// unknown says why it is undecided on which side of the limit the ratio lies. allowed is the limit of rivals that have
+// none of their own.
+func (r rival) unknown(allowed float64) string {
 	switch {
 	case r.why != "":
 		return r.why
@@ -229,7 +240,7 @@ func (r rival) unknown(limit float64) string {
 		return r.undecidedWhy + ": see the reasons of both"
 	case math.IsNaN(r.ratio.Hi):
 		return "the ratio has no interval, as the runs of one or both are too few or unusable: see their reasons"
-	case r.ratio.Lo > limit:
+	case r.ratio.Lo > 1+r.limit.Or(allowed):
 		return fmt.Sprintf("by itself it is beyond the limit (%.4g to %.4g times as long), but too few pairs were measured to rule out a false alarm: measure for longer (--max-time)", r.ratio.Lo, r.ratio.Hi)
 	}
 	return fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure for longer (--max-time), or on a calmer machine", r.ratio.Lo, r.ratio.Hi)
