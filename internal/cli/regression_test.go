@@ -196,3 +196,16 @@ func TestUndecidedPassesWithAWarning(t *testing.T) {
 		t.Errorf("a package that does not compile: %v", missing)
 	}
 }
+
+// A comparison that its suite judged has a limit of its own: the reason says whether it is beyond that one.
+func TestUndecidedByItsOwnLimit(t *testing.T) {
+	p := pairOf(stats.Slower, 1.05, 1.02, 1.08)
+	p.Joint.Side, p.Joint.Limit = stats.Open, stats.FloatOf(0.05)
+	for limit, beyond := range map[float64]bool{0.05: false, 0.01: true} {
+		p.Joint.Limit = stats.FloatOf(limit)
+		err := gate(rivalsOf([]stats.Pair{p}), gateRule{allowed: 0, flag: "--gate", given: "sec/op=5%,allocs/op=0"}).err()
+		if err == nil || strings.Contains(err.Error(), "by itself it is beyond the limit") != beyond {
+			t.Errorf("a limit of %v: %v", limit, err)
+		}
+	}
+}

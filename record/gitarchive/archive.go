@@ -57,8 +57,15 @@ func (a Archive) Place() string { return "git branch " + a.Branch }
 
 func (a Archive) ref() string { return "refs/heads/" + a.Branch }
 
-// Prepare does nothing: the first record creates the branch.
-func (a Archive) Prepare() error { return nil }
+// Prepare refuses a branch that is checked out: its work tree would seem to have lost each new record. The first record
+// creates the branch.
+func (a Archive) Prepare() error {
+	trees, err := a.git(nil, "worktree", "list", "--porcelain")
+	if err == nil && strings.Contains(trees+"\n", "\nbranch "+a.ref()+"\n") {
+		return fmt.Errorf("the branch %s is checked out: name a branch for records alone, such as git:%s", a.Branch, DefaultBranch)
+	}
+	return nil
+}
 
 // IndexFile returns a path in git's own folder.
 func (a Archive) IndexFile() string {

@@ -112,6 +112,22 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// A branch that is checked out is refused: its work tree would seem to have lost the records.
+func TestCheckedOutBranch(t *testing.T) {
+	folder := repository(t)
+	checkedOut := git(t, folder, "symbolic-ref", "--short", "HEAD")
+	git(t, folder, "branch", "other")
+	for branch, refused := range map[string]bool{checkedOut: true, "other": false, "": false} {
+		a, err := gitarchive.In(t.Context(), folder, branch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Prepare(); (err != nil) != refused || refused && !strings.Contains(err.Error(), "git:chronoscope-records") {
+			t.Errorf("%q: %v", branch, err)
+		}
+	}
+}
+
 // Two writers keep records at the same time, in one repository. No record is lost.
 func TestTwoWriters(t *testing.T) {
 	if testing.Short() {
