@@ -162,6 +162,7 @@ func (t *bisectFlags) measure(ctx context.Context, c *call) (found, error) {
 	}
 	d := record.NewBisect(result, history)
 	d.Subject, d.Good, d.Bad = b.subject(), t.good, t.bad
+	b.remove() // what it can't remove is told in the document
 	d.Header = c.finish(ctx)
 	r := found{document: d}
 	if result.Outcome == bisect.CantTell {

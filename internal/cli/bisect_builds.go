@@ -303,6 +303,7 @@ func (b *builds) remove() {
 	for _, one := range b.of {
 		if one.revision != nil {
 			left = append(left, one.revision.Remove())
+			one.revision = nil
 		}
 	}
 	if err := errors.Join(append(left, os.RemoveAll(b.scratch))...); err != nil {
