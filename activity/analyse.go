@@ -371,13 +371,14 @@ func (t *Trace) blameRest(a *Analysis) {
 	var lost, away float64                // away is the part of lost in which others had the CPU
 	hidden := 0                           // greatest number of interrupts that may have begun or ended other threads' turns, or fallen into the recording's own gaps
 	leastNs := leastInterruptNs(a.Tick)
+	ownNs := t.usualOwnNs()
 	for i, g := range t.Gaps {
 		lost += float64(g.Ticks)
 		switch ns := t.Ns(g.Ticks); {
 		case keptFromCPU(g.Cause):
 			hidden += 2
 			away += float64(g.Ticks)
-		case g.Cause == Runtime && ns >= leastNs:
+		case g.Cause == Runtime && ns >= ownNs+leastNs:
 			hidden++
 		}
 		if !t.isRest(i) {
@@ -418,6 +419,20 @@ func (t *Trace) blameRest(a *Analysis) {
 		}
 	}
 	a.Own = own
+}
+
+// usualOwnNs returns the median length of the gaps that the recording itself makes; 0 without any.
+func (t *Trace) usualOwnNs() float64 {
+	var own []float64
+	for _, g := range t.Gaps {
+		if g.Cause == Runtime {
+			own = append(own, t.Ns(g.Ticks))
+		}
+	}
+	if len(own) == 0 {
+		return 0
+	}
+	return stats.Median(own)
 }
 
 // seenOf returns a lower bound of the number of interrupts, out of n, that began a gap of their

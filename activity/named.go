@@ -395,9 +395,6 @@ func (t *Trace) moment(g Gap, entryNs float64, all, obscure *[]stretch) Moment {
 		} else {
 			m.Ran[n-1].DurationNs += p.DurationNs
 		}
-		if n == 0 {
-			restsNs[0] = float64(from - reachedNs)
-		}
 		reachedNs = to
 	}
 	if n := len(m.Ran); n > 0 {
@@ -460,6 +457,8 @@ func (m *Moment) addRest(t *Trace, g Gap, restNs float64, restsNs []float64, ent
 		for i, ns := range restsNs {
 			m.Ran[i].DurationNs += ns
 		}
+		m.Ran[0].DurationNs += m.Ran[0].StartNs - m.StartNs // with what leads to it
+		m.Ran[0].StartNs = m.StartNs
 		return
 	case obscure:
 	case t.Kernel.Virtual && (foreseen || g.Cause == Unexplained && restNs >= shortestInterruptNs):

@@ -197,6 +197,7 @@ const surveyedCPUs = 4
 // Survey rates the clocks that programs use most, checks them against one another, and runs the checks
 // of chronoscope doctor. It takes some 300 ms of CPU time on each CPU that it uses.
 func (p *Probe) Survey(ctx context.Context) (s Survey) {
+	now := p.identify() // before the thread is bound, since a machine's CPUs are those of the calling thread
 	cpus, err := p.someCPUs(surveyedCPUs)
 	release := func() {}
 	if err == nil {
@@ -207,7 +208,6 @@ func (p *Probe) Survey(ctx context.Context) (s Survey) {
 		cpus = nil
 		release, _ = env.Thread()
 	}
-	defer release()
 	local, err := timermeter.RankLocal(ctx, timermeter.Request{Plan: timermeter.QuickPlan, Names: surveyed(), CPUs: cpus, Seed: p.rng.Uint64()})
 	if err != nil {
 		s.Failures = append(s.Failures, Failure{StepClocks, err})
@@ -218,8 +218,9 @@ func (p *Probe) Survey(ctx context.Context) (s Survey) {
 	if s.Checks, err = p.checks(ctx, cpus); err != nil {
 		s.Failures = append(s.Failures, Failure{StepChecks, err})
 	}
+	release()
 	s.Findings, _ = machine.Doctor{
-		Root: p.root, Machine: p.identify(), CPUs: p.cpus, Window: doctorWindow,
+		Root: p.root, Machine: now, CPUs: p.cpus, Window: doctorWindow,
 		Wait: func(d time.Duration) time.Duration { return clock.Wait(ctx, d) },
 	}.Examine()
 	return s

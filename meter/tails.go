@@ -78,14 +78,18 @@ func (m *Meter) shareSketches() {
 	t.costNs = stats.Estimate{Value: stats.Quantile(empty, 0.5), Lo: empty[0], Hi: stats.Quantile(empty, 0.9)}
 }
 
+// longestLate is the lateness from which on a due time is taken for unknown: sums of such times would wrap.
+const longestLate = 30 * 24 * time.Hour
+
 // StartAt begins a call that should have begun at the time intended, when its request was due or came
-// in; intended must come from time.Now, and may be zero if it is not known. [Report.FromIntended] has the times from then on. Without it a
-// service that stands still for a second shows one slow call, and not the calls that waited for it
-// meanwhile (coordinated omission).
+// in; intended must come from time.Now. If it is 30 days ago, or zero, it counts as unknown. [Report.FromIntended] has
+// the times from then on. Without it a service that stands still for a second shows one slow call, and not the calls that
+// waited for it meanwhile (coordinated omission).
 func (m *Meter) StartAt(intended time.Time) Start {
 	start := m.Start()
-	if m.tails != nil && start.meter == m && !intended.IsZero() {
-		start.notes |= late | notes(min(max(0, time.Since(intended)), math.MaxInt64>>lateShift))<<lateShift
+	lateness := time.Since(intended)
+	if m.tails != nil && start.meter == m && lateness < longestLate {
+		start.notes |= late | notes(max(0, lateness))<<lateShift
 		start.reading, start.fine = m.begin(start.notes) // again, since time.Since took time
 	}
 	return start
@@ -105,12 +109,13 @@ func (t *tails) ns(from, to int64) float64 { return max(0, t.clock.Ns(to-from)-t
 func (t *tails) book(ctx context.Context, shard *shard, start Start, end int64) {
 	ns := t.ns(start.fine, end)
 	shard.tails.calls.add(ns)
-	if lateNs, known := start.notes.lateNs(); known {
+	lateNs, known := start.notes.lateNs()
+	if known {
 		shard.tails.bookFromIntended(lateNs, ns)
 		ns += lateNs
 	}
 	if t.traceID != nil && ctx != context.Background() && t.exemplars.wants(ns) {
-		t.exemplars.keep(Exemplar{Ns: ns, Trace: t.traceID(ctx), At: time.Now()})
+		t.exemplars.keep(Exemplar{Ns: ns, FromIntended: known, Trace: t.traceID(ctx), At: time.Now()})
 	}
 }
 
@@ -190,9 +195,11 @@ func (t TailCounts) impossible() string {
 
 // Exemplar is a slow call.
 type Exemplar struct {
-	Ns    float64   `json:"ns"`
-	Trace string    `json:"trace"`
-	At    time.Time `json:"at"`
+	Ns float64 `json:"ns"`
+	// FromIntended says that the time is from when the call should have begun.
+	FromIntended bool      `json:"from_intended,omitempty"`
+	Trace        string    `json:"trace"`
+	At           time.Time `json:"at"`
 }
 
 // mostExemplars is the number of slowest calls that are kept.

@@ -93,8 +93,8 @@ func New(tasks []tracepoint.Task, startNs, listedNs int64, target Target) *Analy
 			t.cpu, a.runnable = task.CPU, append(a.runnable, t)
 		}
 	}
-	a.reach(startNs)
 	a.watch(startNs)
+	a.reach(startNs)
 	return a
 }
 
@@ -115,11 +115,13 @@ func (a *Analyser) reach(atNs int64) {
 			t.state = running
 		default:
 			a.ready(t, t.cpu, a.startNs) // if it already has the CPU, that CPU's first event will correct this
+			if ns := a.listedNs - a.startNs; ns > 0 {
+				t.had, t.chargedNs = []turn{{nobodyKnown, ns}}, a.listedNs
+			}
 		}
 	}
-	if a.runnable = nil; a.whole.sinceNs == a.startNs {
-		a.whole.doing = a.doing()
-	}
+	a.runnable = nil
+	a.watch(a.listedNs)
 }
 
 // holds reports whether a process belongs to the target or descends from a process that does.

@@ -183,9 +183,14 @@ func (t *tally) show(r *Result) {
 	t.prune()
 	r.Worst, r.Periods, r.LeftOut, r.LeftOutNs = []Period{}, []Period{}, t.leftOut, t.leftOutNs
 	for _, p := range t.periods {
-		from := max(0, p.StartNs-t.startNs) // a period may have begun before the part that is kept
-		p.StartNs, p.DurationNs = from, p.endNs()-t.startNs-from
-		r.Periods = append(r.Periods, p)
+		end := p.endNs() - t.startNs
+		p.StartNs = max(0, p.StartNs-t.startNs) // it may have begun, or even ended, before the part that is kept
+		if p.DurationNs = end - p.StartNs; p.DurationNs > 0 {
+			r.Periods = append(r.Periods, p)
+		}
+	}
+	slices.SortStableFunc(r.Periods, func(a, b Period) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
+	for _, p := range r.Periods {
 		if len(r.Worst) < mostWorst && !slices.Contains(expected, p.Cause) {
 			r.Worst = append(r.Worst, p)
 		}

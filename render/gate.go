@@ -103,7 +103,7 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 		changeTable(&b, differing)
 	}
 	for _, r := range failedIn(d) {
-		fmt.Fprintf(&b, "- **%s** could not be measured: %s\n", cell(withRevision(r)), cell(r.Reasons[0]))
+		fmt.Fprintf(&b, "- **%s** failed: %s\n", cell(withRevision(r)), cell(r.Reasons[0]))
 	}
 	if len(rest) > 0 {
 		fmt.Fprintf(&b, "\n<details><summary>%d comparisons without a change that is beyond chance</summary>\n\n", len(rest))
@@ -138,11 +138,15 @@ func withRevision(r gobench.Report) string {
 // benchVerdict returns the verdict of the gate, in one line.
 func benchVerdict(d record.Bench, changes []change) string {
 	if d.Interrupted {
-		return fmt.Sprintf("Interrupted: %d comparisons were not judged", len(d.Pairs))
+		return "Interrupted, and so not judged"
 	}
 	verdict := gateVerdict(d, changes)
-	if n := len(failedIn(d)); n > 0 {
-		verdict += fmt.Sprintf("; %d of %d benchmarks could not be measured", n, len(d.Results))
+	failed := map[string]bool{} // of either revision
+	for _, r := range failedIn(d) {
+		failed[r.Package+"."+r.Name] = true
+	}
+	if len(failed) > 0 {
+		verdict += fmt.Sprintf("; %s failed", stats.Count(len(failed), "benchmark"))
 	}
 	return verdict
 }

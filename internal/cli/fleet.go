@@ -103,7 +103,12 @@ func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found
 	c.header.Caveats = []string{} // those of this machine don't apply to the others
 	for node, names := range unusable {
 		if len(names) > 0 {
-			c.caveat("%s is ranked without %d figures that are unusable there: %s", d.Nodes[node].Name, len(names), strings.Join(names, ", "))
+			first := names[:min(len(names), mostUnusable)]
+			more := ""
+			if n := len(names) - len(first); n > 0 {
+				more = fmt.Sprintf(" and %d more", n)
+			}
+			c.caveat("%s is ranked without %s, unusable there: %s%s", d.Nodes[node].Name, stats.Count(len(names), "figure"), strings.Join(first, ", "), more)
 		}
 	}
 	d.Header = c.finish(ctx)
@@ -160,6 +165,9 @@ func numbered(labels []string) []string {
 	return labels
 }
 
+// mostUnusable is how many figures of a node are named that are left out as unusable.
+const mostUnusable = 5
+
 // fleetFigures collects the figures of all documents, in the order in which they first appear. It
 // leaves out unusable values, and values in another unit than the first one. unusable has the names of the figures of
 // each document that are left out as unusable.
@@ -170,7 +178,7 @@ func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][
 		at := float64(d.Head().Started.UnixNano()) / 1e9
 		for _, f := range view.FiguresOf(d) {
 			e := f.Estimate
-			if f.Verdict == stats.Unusable {
+			if f.Verdict == stats.Unusable && f.StandIn == "" {
 				unusable[node] = append(unusable[node], strings.TrimSpace(f.Name+" "+f.Quantity))
 			}
 			if f.Verdict == stats.Unusable || f.StandIn != "" || !(e.Value > 0) {

@@ -164,6 +164,9 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 		defer close(ended)
 		t.prober(c.header.Machine.CPUsOnline, probe, metrics, elapsed, usedCPU, c.seed, log).Run(ctx)
 	}()
+	if t.pauseAbove > 0 && c.header.Machine.CPUsOnline == nil {
+		log.Warn("--pause-above is ignored: how many CPUs are online is not known")
+	}
 	if t.push.URL != "" {
 		t.push.Version, t.push.Metrics, t.push.Log = version(), metrics, log
 		stopPushing, err := t.push.Start(ctx, registry)

@@ -78,18 +78,15 @@ var metrics = []metric{
 type histogram struct {
 	desc *client.Desc
 	of   func(*meter.TailCounts) meter.Histogram
-	// slow reports whether the slow calls are its exemplars. Their times are from when they should have begun, as far as
-	// calls say so.
-	slow func(*meter.TailCounts) bool
+	// intended says that its times are from when the calls should have begun. So are those of its exemplars.
+	intended bool
 }
 
 var histograms = []histogram{
 	{describe("timed_call_seconds", "Durations of the calls that were timed one by one, a random sample of all, without the clocks' own cost."),
-		func(t *meter.TailCounts) meter.Histogram { return t.Calls },
-		func(t *meter.TailCounts) bool { return t.FromIntended.Count() == 0 }},
+		func(t *meter.TailCounts) meter.Histogram { return t.Calls }, false},
 	{describe("timed_call_from_intended_seconds", "Durations from when calls should have begun, of the calls that say so."),
-		func(t *meter.TailCounts) meter.Histogram { return t.FromIntended },
-		func(t *meter.TailCounts) bool { return t.FromIntended.Count() > 0 }},
+		func(t *meter.TailCounts) meter.Histogram { return t.FromIntended }, true},
 }
 
 // native returns the metric that holds the counts of a meter.
@@ -102,7 +99,7 @@ func (h histogram) native(name string, t *meter.TailCounts) client.Metric {
 	}
 	var exemplars []client.Exemplar
 	for _, e := range t.Exemplars {
-		if h.slow(t) && e.Trace != "" && utf8.ValidString(e.Trace) && utf8.RuneCountInString(e.Trace) <= longestTrace {
+		if h.intended == e.FromIntended && e.Trace != "" && utf8.ValidString(e.Trace) && utf8.RuneCountInString(e.Trace) <= longestTrace {
 			exemplars = append(exemplars, client.Exemplar{Value: e.Ns / 1e9, Labels: client.Labels{traceLabel: e.Trace}, Timestamp: e.At})
 		}
 	}

@@ -62,7 +62,7 @@ func (a Archive) ref() string { return "refs/heads/" + a.Branch }
 func (a Archive) Prepare() error {
 	trees, err := a.git(nil, "worktree", "list", "--porcelain")
 	if err == nil && strings.Contains(trees+"\n", "\nbranch "+a.ref()+"\n") {
-		return fmt.Errorf("the branch %s is checked out: name a branch for records alone, such as git:%s", a.Branch, DefaultBranch)
+		return fmt.Errorf("the branch %s is checked out, and would seem to lose each new record: check out another one, or name a branch for records alone, such as git:benchmark-records", a.Branch)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func TestCheckedOutBranch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Prepare(); (err != nil) != refused || refused && !strings.Contains(err.Error(), "git:chronoscope-records") {
+		if err := a.Prepare(); (err != nil) != refused || refused && !strings.Contains(err.Error(), "git:benchmark-records") {
 			t.Errorf("%q: %v", branch, err)
 		}
 	}
