@@ -28,7 +28,7 @@ func (a *Analyser) doing() doing {
 		queued = queued || len(c.waiters) > 0
 	}
 	switch {
-	case a.losing > 0 || a.runnable != nil:
+	case a.losing > 0 || a.runnable != nil && a.living > 0:
 		return obscure
 	case queued:
 		return queues
