@@ -405,7 +405,7 @@ func (t *Trace) moment(g Gap, entryNs float64, all, obscure *[]stretch) Moment {
 	return m
 }
 
-// cause returns the cause of the gap as a whole: the one that took longest. If another thread had the CPU, the
+// cause returns the cause of the gap as a whole, which is that with the longest time. If another thread had the CPU, the
 // interrupts of the gap count with it, since one of them led to the switch.
 func (m *Moment) cause() (longest Cause) {
 	var tookNs [causes]float64

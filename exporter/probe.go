@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -96,7 +97,7 @@ func (p *Probe) Turn(ctx context.Context) Turn {
 }
 
 // someCPUs returns at most n of the CPUs to measure that are available now, at random, since CPUs may come and go; none if
-// the system does not tell which CPUs there are.
+// the system does not tell which CPUs there are. With an error they are any CPUs that are available.
 func (p *Probe) someCPUs(n int) ([]int, error) {
 	allowed, err := machine.Affinity()
 	if err != nil {
@@ -109,10 +110,10 @@ func (p *Probe) someCPUs(n int) ([]int, error) {
 		}
 	}
 	if len(there) == 0 {
-		return nil, fmt.Errorf("CPUs %v are not available any more: the turn runs on any of %v", p.cpus, allowed)
+		there, err = slices.Clone(allowed), fmt.Errorf("CPUs %v are not available any more: others of %v are measured", p.cpus, allowed)
 	}
 	p.rng.Shuffle(len(there), func(i, j int) { there[i], there[j] = there[j], there[i] })
-	return slices.Sorted(slices.Values(there[:min(n, len(there))])), nil
+	return slices.Sorted(slices.Values(there[:min(n, len(there))])), err
 }
 
 // works times known work on this thread.
@@ -199,14 +200,12 @@ const surveyedCPUs = 4
 func (p *Probe) Survey(ctx context.Context) (s Survey) {
 	now := p.identify() // before the thread is bound, since a machine's CPUs are those of the calling thread
 	cpus, err := p.someCPUs(surveyedCPUs)
-	release := func() {}
-	if err == nil {
-		release, err = env.Thread(cpus...)
-	}
-	if err != nil {
-		s.Failures = append(s.Failures, Failure{StepPin, err})
-		cpus = nil
+	release, unbound := env.Thread(cpus...)
+	if unbound != nil {
 		release, _ = env.Thread()
+	}
+	if err = errors.Join(err, unbound); err != nil {
+		s.Failures = append(s.Failures, Failure{StepPin, err})
 	}
 	local, err := timermeter.RankLocal(ctx, timermeter.Request{Plan: timermeter.QuickPlan, Names: surveyed(), CPUs: cpus, Seed: p.rng.Uint64()})
 	if err != nil {

@@ -197,8 +197,8 @@ func (b *builds) build(ctx context.Context, one *built, commit int) (err error) 
 	return errNoBenchmark
 }
 
-// isSearched reports whether a benchmark is the one that is searched for: the one of the good end, once that is known.
-// Until then it is the one with the name that was given, or the only one that matches.
+// isSearched reports whether the search is for this benchmark: that of the good end, once that is known. Until then it is
+// the benchmark with the name that was given, or the only match.
 func (b *builds) isSearched(candidate gobench.Benchmark, only bool) bool {
 	if b.name != "" {
 		return candidate.Name == b.name && candidate.Package == b.pkg
