@@ -538,10 +538,7 @@ func TestOwnProcess(t *testing.T) {
 			t.Errorf("%v: want %d of %+v", k, want, r.Parts)
 		}
 	}
-	whole := map[Cause]int64{}
-	for _, p := range r.Wall {
-		whole[p.Cause] += p.TotalNs
-	}
+	whole := byCause(r.Wall)
 	if want := map[Cause]int64{Ran: 300, OtherProcess: 300}; !maps.Equal(whole, want) {
 		t.Errorf("as a whole %v, want %v", whole, want)
 	}
@@ -564,19 +561,13 @@ func TestListedLater(t *testing.T) {
 		t.Errorf("the longest delay is %+v", late)
 	}
 	r := a.Result(8000, nil)
-	got := map[Cause]int64{}
-	for _, p := range r.Parts {
-		got[p.Cause] += p.TotalNs
-	}
+	got := byCause(r.Parts)
 	// "woken" slept until an interrupt at 3000, and ran from 3100 on; "hog" ran until 6000, and waited; "waits" waited until then, and ran.
 	// Who had its CPU until the threads were listed is not known.
 	if want := map[Cause]int64{Interrupt: 3000, Unknown: 5000, RunqueueWait: 3000, Ran: 4900 + 6000 + 2000, NotWoken: 8000, WakeupLatency: 100}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	whole := map[Cause]int64{}
-	for _, p := range r.Wall {
-		whole[p.Cause] += p.TotalNs
-	}
+	whole := byCause(r.Wall)
 	if want := map[Cause]int64{Unknown: 3100, Ran: 4900}; !maps.Equal(whole, want) {
 		t.Errorf("as a whole %v, want %v", whole, want)
 	}
@@ -614,6 +605,15 @@ func TestPeriodsFromBefore(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
+}
+
+// byCause adds up the time of each cause.
+func byCause(parts []Part) map[Cause]int64 {
+	all := map[Cause]int64{}
+	for _, p := range parts {
+		all[p.Cause] += p.TotalNs
+	}
+	return all
 }
 
 func analyse(tasks []tracepoint.Task, events []tracepoint.Event, endNs int64) Result {
