@@ -22,7 +22,7 @@ import (
 type Recorder struct {
 	rings   []*perfring.Ring
 	cpus    []int // the CPU of each ring
-	others  []int // file descriptors of events that write into one of the rings
+	others  []int // file descriptors of events that write into one of the rings, and belong to the group that its event leads
 	decoder *decoder
 	raw     []byte
 	lost    int64
@@ -221,7 +221,7 @@ func tracefsMounts() (folders []string) {
 	return folders
 }
 
-// open opens all events on the CPUs. The events of a CPU share one buffer.
+// open opens all events on the CPUs, and starts them. The events of a CPU share one buffer.
 func (r *Recorder) open(cpus []int, pages int) error {
 	for _, cpu := range cpus {
 		err := r.openCPU(cpu, pages)
@@ -232,6 +232,7 @@ func (r *Recorder) open(cpus []int, pages int) error {
 	if len(r.rings) == 0 {
 		return unix.ENODEV
 	}
+	r.Resume()
 	return nil
 }
 
@@ -253,7 +254,7 @@ const (
 func (r *Recorder) openCPU(cpu, pages int) error {
 	names := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Sample_type: sampleType,
-		Bits: attrBits | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask, Wakeup: uint32(pages * os.Getpagesize() / 2), Clockid: unix.CLOCK_MONOTONIC,
+		Bits: attrBits | unix.PerfBitDisabled | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask, Wakeup: uint32(pages * os.Getpagesize() / 2), Clockid: unix.CLOCK_MONOTONIC,
 	}
 	ring, err := perfring.Open(&names, -1, cpu, pages)
 	if err != nil {
@@ -265,7 +266,7 @@ func (r *Recorder) openCPU(cpu, pages int) error {
 			Type: unix.PERF_TYPE_TRACEPOINT, Config: uint64(id), Sample: 1, Sample_type: sampleType | unix.PERF_SAMPLE_RAW,
 			Bits: attrBits, Wakeup: names.Wakeup, Clockid: unix.CLOCK_MONOTONIC, Size: names.Size,
 		}
-		fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err := unix.PerfEventOpen(&attr, -1, cpu, ring.FD, unix.PERF_FLAG_FD_CLOEXEC)
 		if err != nil {
 			return err
 		}
@@ -303,9 +304,11 @@ func (r *Recorder) Pause() { r.control(unix.PERF_EVENT_IOC_DISABLE) }
 // Resume continues the recording after Pause.
 func (r *Recorder) Resume() { r.control(unix.PERF_EVENT_IOC_ENABLE) }
 
-// control sets the state of all events. Only one that is closed would refuse it.
+// control sets the state of all events. They are recorded only while the event that leads their group is, and each change
+// interrupts another CPU, so that one change for each CPU is quicker than one for each event. Only an event that is closed
+// would refuse it.
 func (r *Recorder) control(request uint) {
-	for _, fd := range append(r.FDs(), r.others...) {
+	for _, fd := range r.FDs() {
 		_ = unix.IoctlSetInt(fd, request, 0)
 	}
 }
