@@ -44,6 +44,28 @@ func TestCalmRuns(t *testing.T) {
 	}
 }
 
+// Only the calm runs tell the time alone. The clock, the waits and the metrics are those of all runs: a metric that holds
+// times was that of all, and trusted, since the calm runs did not wait.
+func TestCalmRunsAreNotThoseOfTheClock(t *testing.T) {
+	const all, calmRuns = 60, 20
+	s := series{command: Command{Metrics: SystemMetrics}, probed: true, timedWaits: 1, looksAtClock: true}
+	r := s.concluded(all, func(i int) Run {
+		run := keptFor(66, 0.1)
+		run.Others = process.OthersUse{Known: true, CPUNs: 0.1 * ms, WaitNs: 60 * ms, PassedNs: run.WallNs}
+		if i >= calmRuns {
+			run = besideOthers(66, 20, 0)
+			run.Others = process.OthersUse{Known: true, CPUNs: 20 * ms, WaitNs: 60 * ms, PassedNs: run.WallNs}
+		}
+		return run
+	})
+	if r.Estimate.N != calmRuns || r.Wall.N != all || r.Wall.Value != 86*ms || r.RunqueueWaitNs.Value() != 20*ms {
+		t.Errorf("%+v of %d runs, by the clock %+v, of which they waited %v", r.Estimate, r.Estimate.N, r.Wall, r.RunqueueWaitNs)
+	}
+	if m := r.Metrics["cpu_ns"]; m.Estimate.N != all || m.Verdict != stats.Suspect {
+		t.Errorf("%s: %+v", m.Verdict, m)
+	}
+}
+
 // All runs are known as well as the calm ones, which scatter more: it was 0.89 ms ± 8 % of 183 runs, and 0.86 ±
 // 1 % of 1,000.
 func TestCalmRunsThatTellNoMore(t *testing.T) {

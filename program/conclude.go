@@ -41,7 +41,8 @@ func conclude(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result
 }
 
 // concludeBest returns the result of those runs that have the best verdict, or the same one and the narrowest interval.
-// How long the program took by the clock is that of the usual runs in any case.
+// What was not corrected for other programs is that of all usual runs in any case: how long the program took by the clock,
+// what it waited, and its metrics.
 func concludeBest(s *series, plan Plan, setting Setting, w *env.NoiseChecks) (best *Result, from chosenRuns) {
 	noise := s.noises(w)
 	usual, _ := concludeFrom(s, plan, setting, noise, usualRuns)
@@ -57,11 +58,13 @@ func concludeBest(s *series, plan Plan, setting Setting, w *env.NoiseChecks) (be
 		}
 	}
 	if from == favouredOnly {
-		best.favoured = true
 		best.Estimate.Hi = math.Max(best.Estimate.Value, math.Min(best.Estimate.Hi, usual.Wall.Hi))
+		best.Explanation += fmt.Sprintf("; this is of %s at a niceness of %d, with which others hardly had its CPU", stats.Count(best.Estimate.N, "run"), favouredNice)
+	}
+	if from != usualRuns {
+		best.chosen = true
 		best.Wall, best.CPU, best.RunqueueWaitNs, best.BlockedNs = usual.Wall, usual.CPU, usual.RunqueueWaitNs, usual.BlockedNs
 		best.Percentiles.Wall, best.Outliers, best.Metrics = usual.Percentiles.Wall, usual.Outliers, usual.Metrics
-		best.Explanation += fmt.Sprintf("; this is of %s at a niceness of %d, with which others hardly had its CPU", stats.Count(best.Estimate.N, "run"), favouredNice)
 	}
 	return best, from
 }
