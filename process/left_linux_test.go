@@ -26,18 +26,18 @@ func TestLeft(t *testing.T) {
 	for i := range records {
 		records[i].atNs = int64(i)
 	}
-	left := func(w watch) []int { return slices.Sorted(maps.Keys(w.left(50))) }
+	left := func(w *watch) []int { return slices.Sorted(maps.Keys(w.left(50))) }
 	reversed := slices.Clone(records) // as from several buffers
 	slices.Reverse(reversed)
 	for _, order := range [][]record{records, reversed} {
-		if got := left(watch{records: slices.Clone(order)}); !slices.Equal(got, []int{52, 54}) {
+		if got := left(&watch{records: slices.Clone(order)}); !slices.Equal(got, []int{52, 54}) {
 			t.Errorf("%v are left, want 52 and 54", got)
 		}
 	}
-	if got := left(watch{records: slices.Clone(records[:len(records)-2])}); !slices.Equal(got, []int{52, 54, 60}) {
+	if got := left(&watch{records: slices.Clone(records[:len(records)-2])}); !slices.Equal(got, []int{52, 54, 60}) {
 		t.Errorf("%v are left, and 60 runs another program", got)
 	}
-	if got := left(watch{records: records, lost: 1}); len(got) > 0 {
+	if got := left(&watch{records: records, lost: 1}); len(got) > 0 {
 		t.Errorf("%v are left though their ends may be missing", got)
 	}
 }

@@ -78,6 +78,9 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 	}
 	stop := context.AfterFunc(ctx, func() { killGroup(t.leader) })
 	defer stop()
+	if t.watch != nil {
+		defer t.watch.drainMeanwhile()()
+	}
 	if t.waits != nil {
 		var stops int
 		stops, t.waits.why = filterCalls(t.leader, t.noteOpens)

@@ -2,10 +2,12 @@ package process
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +22,7 @@ import (
 // event for each CPU, and inheriting them takes each new thread time. With rights (CAP_PERFMON) the events are those of
 // all threads of each CPU, and nothing is inherited.
 type watch struct {
+	mutex   sync.Mutex // of all that drain changes
 	rings   []*perfring.Ring
 	raw     []byte // scratch, for a record that wraps around
 	records []record
@@ -115,11 +118,40 @@ func (w *watch) close() {
 
 // drain moves the kernel's records from its buffers to w.records.
 func (w *watch) drain() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	for _, ring := range w.rings {
 		w.raw = ring.Take(w.raw[:0])
 		var lost int64
 		w.records, lost = parseRecords(w.records, w.raw)
 		w.lost += lost
+	}
+}
+
+// drainMeanwhile drains the buffers whenever one of them is half full, until stop is called: the tracer may wait for long.
+func (w *watch) drainMeanwhile() (stop func()) {
+	end, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		return func() {}
+	}
+	polled := []unix.PollFd{{Fd: int32(end), Events: unix.POLLIN}}
+	for _, ring := range w.rings {
+		polled = append(polled, unix.PollFd{Fd: int32(ring.FD), Events: unix.POLLIN})
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for polled[0].Revents == 0 {
+			if _, err := unix.Poll(polled, -1); err != nil && err != unix.EINTR {
+				return
+			}
+			w.drain()
+		}
+	}()
+	return func() {
+		unix.Write(end, binary.NativeEndian.AppendUint64(nil, 1))
+		<-ended
+		unix.Close(end)
 	}
 }
 

@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"chronoscope/machine"
 )
 
 // mustWatch skips where this system forbids it.
@@ -191,5 +195,29 @@ func TestNothingFollowsTheEnd(t *testing.T) {
 		if last := r.Events[len(r.Events)-1]; last.Kind != Exited {
 			t.Errorf("untraced: %v: the last event is %+v", untraced, last)
 		}
+	}
+}
+
+// A tracer may wait for long, while the program switches often: the buffers, small ones here, are emptied meanwhile. All but
+// the first records were lost.
+func TestDrainMeanwhile(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	w := &watch{}
+	defer w.close()
+	const pages, sleeps = 2, 300
+	if err := w.open(0, cpus, pages); err != nil {
+		t.Skip(err)
+	}
+	stop := w.drainMeanwhile()
+	err = exec.Command("sh", "-c", fmt.Sprintf("i=0; while [ $i -lt %d ]; do sleep 0.001; i=$((i+1)); done", sleeps)).Run()
+	stop()
+	w.drain()
+	if err != nil || w.lost > 0 || len(w.records) < 4*sleeps {
+		t.Errorf("%v: %d records, %d lost; %d programs began, slept, woke and ended", err, len(w.records), w.lost, sleeps)
 	}
 }

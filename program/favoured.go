@@ -67,16 +67,8 @@ func (m *measurement) favourOnce(ctx context.Context, s *series) bool {
 	}
 	s.favouredChecks = m.favouredChecks
 	s.favouredChecks.Look(ctx, s.command.CPUs)
-	command, walls := s.noting(false), []float64(nil)
-	for i := range s.runs {
-		if r := &s.runs[i]; !r.Rejected {
-			walls = append(walls, float64(r.WallNs))
-		}
-	}
+	command := s.noting(false).within(favouredPatience * s.usualWall())
 	command.Nice, command.OwnSession = favouredNice, true
-	if patience := time.Duration(favouredPatience * stats.Median(walls)); command.Timeout == 0 || patience < command.Timeout {
-		command.Timeout = patience
-	}
 	if m.settle != nil {
 		m.settle()
 	}
@@ -97,6 +89,25 @@ func (m *measurement) favourOnce(ctx context.Context, s *series) bool {
 		s.favoured = append(s.favoured, contendedRun{run.traced.ranNs, run.traced.deficientNs})
 	}
 	return true
+}
+
+// usualWall returns the median time of the runs that count, by the clock; 0 if there are none.
+func (s *series) usualWall() time.Duration {
+	var walls []float64
+	for i := range s.runs {
+		if r := &s.runs[i]; !r.Rejected {
+			walls = append(walls, float64(r.WallNs))
+		}
+	}
+	return time.Duration(known(stats.Median(walls)))
+}
+
+// within returns the command with a time-out of at most d, if d is above 0.
+func (c Command) within(d time.Duration) Command {
+	if d > 0 && (c.Timeout == 0 || d < c.Timeout) {
+		c.Timeout = d
+	}
+	return c
 }
 
 // favourMore reports whether more such runs are worth their time.

@@ -58,7 +58,7 @@ func TestFavoured(t *testing.T) {
 				return Run{}, &process.PriorityError{Nice: cmd.Nice}
 			}
 			wait := int64(c.waitMs) * ms
-			return Run{RunqueueWaitNs: float64(wait), Run: process.Run{WallNs: 10*ms + wait, UserNs: 10 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 10 * ms, WaitNs: wait}}}}, nil
+			return Run{RunqueueWaitNs: float64(wait), Run: process.Run{Untraced: errTimeout, WallNs: 10*ms + wait, UserNs: 10 * ms, WaitOf: process.FirstThread, Threads: []process.Thread{{ID: 1, CPUNs: 10 * ms, WaitNs: wait}}}}, nil
 		}
 		s := &series{command: Command{Command: process.Command{Nice: c.nice}}, probed: true}
 		m := measurement{plan: Plan{MaxTime: time.Minute, Precision: 0.01}, run: run, all: []*series{s}}

@@ -376,7 +376,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	events := run.Events
 	blocked, threaded := blocks(events), threaded(events)
 	run.Events = nil // what they show is kept
-	if run.Untraced == nil && (run.noted || !s.probed || s.isMemoryRun()) {
+	if run.Untraced == nil {
 		run.Rejected = true
 		run.Why = append(run.Why, "it was traced, to see its memory and all of its threads, which takes time")
 	}
@@ -478,5 +478,5 @@ func (m *measurement) knows(s *series) bool {
 
 // spent reports whether a series has failed, or may take no more time or runs.
 func (m *measurement) spent(s *series) bool {
-	return s.failure != nil || s.starved != nil || len(s.runs) > 2*m.plan.MaxRuns || m.plan.limits().Ended(s.counted(), m.spentOn(s))
+	return s.failure != nil || s.starved != nil || len(s.runs) > 2*m.plan.MaxRuns+mostProbes || m.plan.limits().Ended(s.counted(), m.spentOn(s))
 }

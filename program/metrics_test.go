@@ -130,6 +130,25 @@ func TestMemoryIsMeasuredInTracedRuns(t *testing.T) {
 	}
 }
 
+// A program that waits, and asks to wait until some time, is traced twice before every second run is traced for its memory:
+// five of six runs counted.
+func TestMemoryRunsAfterTwoProbes(t *testing.T) {
+	const runs = 6
+	s := &series{command: Command{Name: "waits", Metrics: SystemMetrics}}
+	plan := Plan{Precision: 0.01, MinRuns: runs, MaxRuns: runs, ExactRuns: true, MaxTime: time.Hour}
+	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
+	m.run = func(_ context.Context, _ Command, traced bool) (Run, error) {
+		r := alternating(2, 0, 0)
+		if r.TimedWaits = 1; !traced {
+			r.Untraced = errTimeout
+		}
+		return r, nil
+	}
+	if err := m.measure(background); err != nil || s.probes != mostProbes || s.counted() != runs {
+		t.Errorf("%v: %d probes, %d of %d runs count", err, s.probes, s.counted(), runs)
+	}
+}
+
 // Of a rate less is worse. A planted 25 % is beyond a limit of 10 %, and the same is within it. What one
 // side lacks is undecided.
 func TestMetricsAreComparedAndGated(t *testing.T) {

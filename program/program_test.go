@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,13 @@ func TestTrajectoryOfAChild(t *testing.T) {
 	r.LostEvents = 1
 	if _, ok := follow(background, &r, 1, 0, wakeupEvents{}); ok {
 		t.Error("events are missing, and the rest is believed")
+	}
+	// Inherited events are not those of other programs, but a traced run does not count by its accounts either.
+	s := series{probed: true}
+	traced := Run{Run: r}
+	traced.InheritNs = 1
+	if s.take(background, &traced, 1); !traced.Rejected {
+		t.Error("a traced run counts because events of it are missing")
 	}
 }
 
@@ -178,6 +186,25 @@ func TestMeasure(t *testing.T) {
 	// Where no switches are noted, a short program may have taken no time, as far as is known.
 	if c := Compare(results[0], results[1], 0.01, 1); results[0].Estimate.Lo > 0 && (!(c.Ratio.Value > 1) || !(c.P <= 1)) {
 		t.Errorf("%+v", c)
+	}
+}
+
+// Each run reads all of the input, whoever asks for the runs.
+func TestInputOfEachRun(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(input, []byte("data\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	command := shell("read word && test $word = data")
+	command.Stdin = file
+	results, err := Measure(background, []Command{command}, short, Setting{}, nil)
+	if err != nil || results[0].Failure != nil || len(results[0].Runs) < short.MinRuns {
+		t.Errorf("%v, %+v", err, results)
 	}
 }
 

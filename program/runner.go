@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -145,6 +146,9 @@ func (r *runner) together(ctx context.Context, both [2]Command) (runs [2]Run, er
 func (r *runner) command(c Command) process.Command {
 	command := c.Command
 	command.Events = true
+	if command.Stdin != nil {
+		command.Stdin.Seek(0, io.SeekStart) // each run reads all of it; a pipe can be read one time only, and refuses this
+	}
 	if command.Nice == 0 && r.setting.Nice != 0 {
 		command.Nice, command.OwnSession = r.setting.Nice, true
 	}

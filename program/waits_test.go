@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -297,28 +299,36 @@ func TestHardlyLessWorkContended(t *testing.T) {
 }
 
 // Beside loops a program under SCHED_IDLE hardly runs: its runs beside them end when their time is over.
-// They took a minute where 3 s were allowed.
+// They took a minute where 3 s were allowed, and might have taken days where the number of runs is given, without a limit of
+// their time. What follows each run follows such a run, too.
 func TestContendedRunsEndInTime(t *testing.T) {
-	s := &series{command: Command{Name: "fake"}, probed: true}
-	plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, ExactRuns: true, MaxTime: 2 * time.Second}
-	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
-	competes := 0
-	m.compete = func([]int, int) func() {
-		competes++
-		return func() {}
-	}
-	m.run = func(ctx context.Context, _ Command, _ bool) (Run, error) {
-		if competes > 0 {
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Minute):
-				t.Error("a run beside loops is not ended")
-			}
+	for _, most := range []time.Duration{2 * time.Second, 1000 * time.Hour} {
+		ended := filepath.Join(t.TempDir(), "ended")
+		conclude := &process.Command{Path: "sh", Args: []string{"-c", "echo >>" + ended}}
+		s := &series{command: Command{Name: "fake", Conclude: conclude}, probed: true}
+		plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, ExactRuns: true, MaxTime: most}
+		m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
+		competes := 0
+		m.compete = func([]int, int) func() {
+			competes++
+			return func() {}
 		}
-		return keptFor(25, 60), nil
-	}
-	if err := m.measure(background); err != nil || competes != 1 || len(s.runs) != 10+favouredRuns {
-		t.Errorf("%v: %d runs, loops %d times", err, len(s.runs), competes)
+		m.run = func(ctx context.Context, _ Command, _ bool) (Run, error) {
+			if competes > 0 {
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Minute):
+					t.Error("a run beside loops is not ended")
+				}
+			}
+			return keptFor(25, 60), nil
+		}
+		if err := m.measure(background); err != nil || competes != 1 || len(s.runs) != 10+favouredRuns {
+			t.Errorf("%v: %v: %d runs, loops %d times", most, err, len(s.runs), competes)
+		}
+		if lines, err := os.ReadFile(ended); err != nil || len(lines) != 10+favouredRuns+1 {
+			t.Errorf("%v: what follows a run ran %d times, %v", most, len(lines), err)
+		}
 	}
 }
 

@@ -143,7 +143,6 @@ func (e *programExperiment) measure(ctx context.Context, d record.Programs, comm
 	}
 	e.bar.show(0, "running "+shortened(commands[0].Name))
 	results, err := program.Measure(ctx, connected.commands, plan, setting, func(p program.Progress) {
-		connected.rewind(p.Command)
 		e.bar.show(p.Share, soFar(commands[p.Command].Name, p))
 	})
 	endings := connected.close()
@@ -307,13 +306,6 @@ func (c *connections) input(name string, once bool) (*os.File, error) {
 	}
 	c.files = append(c.files, f)
 	return f, nil
-}
-
-// rewind lets the next run of a command read its input from the start, as the last one did.
-func (c *connections) rewind(command int) {
-	if input := c.commands[command].Stdin; input != nil {
-		input.Seek(0, io.SeekStart)
-	}
 }
 
 // output opens the file that a program writes to.
