@@ -156,20 +156,15 @@ func (s *series) blockedShare() float64 {
 	return stats.Median(shares)
 }
 
-// atOnceShares returns, for each run that counts, the share of the CPU time by which it exceeds the time for which any
-// thread had a CPU. noted is false if that is unknown of a run.
-func (s *series) atOnceShares() (shares []float64, noted bool) {
+// atOnceShares returns, for the runs that count, the share of the CPU time by which it exceeds the time for which any
+// thread had a CPU. isKnown is false if that is not known of most of them.
+func (s *series) atOnceShares() (shares []float64, isKnown bool) {
 	for i := range s.runs {
-		r, t := &s.runs[i], &s.runs[i].traced
-		switch {
-		case r.Rejected:
-		case !r.noted:
-			return nil, false
-		default:
+		if r, t := &s.runs[i], &s.runs[i].traced; !r.Rejected && r.noted {
 			shares = append(shares, math.Max(0, 1-(t.wallNs-t.idleNs-t.haltedNs)/t.ranNs))
 		}
 	}
-	return shares, len(shares) > 0
+	return shares, 2*len(shares) > s.counted()
 }
 
 // hasDuets reports whether a command runs in duets.

@@ -250,6 +250,20 @@ func TestSlowDuets(t *testing.T) {
 	}
 }
 
+// What a run saves by threads that run at once may be unknown of a single one: all duets then had no pair.
+func TestDuetsAfterARunThatWasNotNoted(t *testing.T) {
+	for unnoted, want := range map[int]bool{0: true, 1: true, 9: true, 10: false, 20: false} {
+		s := series{}
+		for i := range 20 {
+			s.runs = append(s.runs, Run{noted: i >= unnoted, traced: trajectory{wallNs: 10 * ms, ranNs: 12.5 * ms}})
+		}
+		shares, isKnown := s.atOnceShares()
+		if isKnown != want || len(shares) != 20-unnoted || want && math.Abs(stats.Median(shares)-0.2) > 1e-9 {
+			t.Errorf("%d of 20 runs were not noted: %v, %v", unnoted, shares, isKnown)
+		}
+	}
+}
+
 // A program that waits within its duets is longer by that, and one whose threads run at once is shorter, unless both do.
 func TestBoundsOfDuets(t *testing.T) {
 	of := func(cpuMs, blockedMs, atOnce float64) *Result {

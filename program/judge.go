@@ -37,14 +37,8 @@ func (c *conclusion) judge() {
 	if n := len(c.used); n < fewestChosen {
 		c.Lower(stats.Suspect, "%d runs are not enough for a 95 %% interval, %d are needed: %s", n, fewestChosen, c.moreRuns())
 	}
-	failed := 0
-	for _, r := range c.used {
-		if r.Failure() != nil {
-			failed++
-		}
-	}
-	if failed > 0 && c.Failure == nil {
-		c.Lower(stats.Suspect, "%d of %d runs failed, and count because failures are ignored", failed, len(c.used))
+	if failed := failures(c.used); failed > 0 && c.Failure == nil {
+		c.Lower(stats.Suspect, failuresCount, failed, len(c.used))
 	}
 	switch width := c.Estimate.RelativeHalfWidth(); {
 	case c.RefuseZero():

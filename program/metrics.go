@@ -164,15 +164,28 @@ var fewestForMedian = stats.SamplesForMedian((1-stats.Confidence)/2, 0)
 // become suspect.
 const mostWaited = 0.01
 
+// failuresCount is the reason why figures are suspect that hold runs which failed. failures returns how many did.
+const failuresCount = "%d of %d runs failed, and count because failures are ignored"
+
+func failures(runs []*Run) (n int) {
+	for _, r := range runs {
+		if r.Failure() != nil {
+			n++
+		}
+	}
+	return n
+}
+
 func (r *Result) metric(i int, m Metric) MetricSummary {
 	var values []float64
+	var used []*Run
 	lacking, why := 0, "it is not known here"
 	for k := range r.Runs {
 		value, counts := metricIn(r.Command, &r.Runs[k], i)
 		switch {
 		case !counts:
 		case stats.IsFinite(value):
-			values = append(values, value)
+			values, used = append(values, value), append(used, &r.Runs[k])
 		default:
 			if lacking++; m.Read != nil && lacking == 1 {
 				why = r.Runs[k].read[i].missing.Error()
@@ -192,6 +205,9 @@ func (r *Result) metric(i int, m Metric) MetricSummary {
 	case lacking > 0:
 		s.Lower(stats.Suspect, "%d of %d runs don't have it: %s", lacking, lacking+len(values), why)
 	}
+	if failed := failures(used); failed > 0 && r.Failure == nil {
+		s.Lower(stats.Suspect, failuresCount, failed, len(used))
+	}
 	if n := len(values); n > 0 && n < fewestForMedian {
 		s.Lower(stats.Suspect, "of %d runs that a 95 %% interval needs, there %s", fewestForMedian, map[bool]string{true: "is 1", false: fmt.Sprintf("are %d", n)}[n == 1])
 	}
@@ -207,9 +223,13 @@ func (r *Result) metric(i int, m Metric) MetricSummary {
 }
 
 // CompareMetric compares the i-th metric of B with that of A, by pairs of runs of the same round. The ratio of a rate
-// is inverted ([stats.RatiosOfMetric]). Both results must have the same metrics.
+// is inverted ([stats.RatiosOfMetric]). Both results must have the same metrics. If a command failed, nothing is compared.
 func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Metric: a.Command.Metrics[i].Name}
+	if a.Failure != nil || b.Failure != nil {
+		c.decide(tolerance, seed)
+		return c
+	}
 	of := map[int]float64{}
 	for k, round := range a.rounds {
 		if value, counts := metricIn(a.Command, &a.Runs[k], i); counts && value >= 0 {

@@ -179,6 +179,26 @@ func TestMetricsAreComparedAndGated(t *testing.T) {
 	}
 }
 
+// Metrics of runs that failed were trusted if failures are ignored. Those of a command that failed are not compared.
+func TestMetricsOfFailedRuns(t *testing.T) {
+	texts := []string{"100", "101", "99"}
+	results := measuredMetrics(t, 16, 0, []Metric{written("n")}, texts, texts)
+	for i := range 6 {
+		results[1].Runs[2+i].ExitCode = 1
+	}
+	got := MetricsOf(results[1])["n"]
+	if got.Verdict != stats.Suspect || !slices.Equal(got.Reasons, []string{"6 of 16 runs failed, and count because failures are ignored"}) {
+		t.Errorf("%+v", got)
+	}
+	if c := CompareMetric(results[0], results[1], 0, 0.02, 1); c.pairs.Len() == 0 {
+		t.Errorf("%+v", c)
+	}
+	results[1].Failure = errTimeout
+	if c := CompareMetric(results[0], results[1], 0, 0.02, 1); c.pairs.Len() != 0 || c.Outcome != stats.Undecided {
+		t.Errorf("%+v", c)
+	}
+}
+
 // An unchanged metric is called beyond a limit of 0 in at most 1 % of all suites, of four commands with
 // two metrics each: 2 of 40 suites or fewer, but for a chance of 1 in 100.
 func TestFalseAlarmsOfMetrics(t *testing.T) {
