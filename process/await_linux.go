@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 	defer stop()
 	r := Run{WaitOf: NoThread}
 	waitedNs, used := a.waitNs(), ownCPUNs()
-	usedByEnd, ended, stopped := a.pollUntilEnd()
+	usedByEnd, ended, endless := a.pollUntilEnd()
 	for !ended {
 		change, err := changeOf(a.pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
 		usedByEnd, ended = ownCPUNs(), err == nil && change.ended()
@@ -38,7 +39,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 			break
 		}
 		if err == nil {
-			stopped = a.killStopped() || stopped
+			endless = cmp.Or(endless, a.killStopped())
 		} else if err != unix.EINTR {
 			return r, fmt.Errorf("waiting for process %d: waitid: %w", a.pid, err)
 		}
@@ -61,13 +62,18 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 		return r, fmt.Errorf("waiting for process %d: wait4: %w", a.pid, err)
 	}
 	r.ended(status, &usage)
-	if stopped {
-		return r, errStopsForTracer
-	}
-	return r, nil
+	return r, endless
 }
 
-var errStopsForTracer = errors.New("it asked its parent to trace it (PTRACE_TRACEME), stopped for that, and was ended: measure it below a program that traces it")
+// These errors say that a program stopped for ever, so that it was ended.
+var (
+	errStopsForTracer = errors.New("it asked its parent to trace it (PTRACE_TRACEME), stopped for that, and was ended: measure it below a program that traces it")
+	errWantsTerminal  = errors.New("it wanted the terminal, which only a program in the foreground may use, and was ended: give it a file to read, or arguments with which it asks nothing")
+)
+
+// wantsTerminal reports whether the system stops a program in the background with this signal because the program reads from
+// the terminal, or sets it.
+func wantsTerminal(signal unix.Signal) bool { return signal == unix.SIGTTIN || signal == unix.SIGTTOU }
 
 // wakeUpNs is an approximate upper bound of the time that an idle CPU takes to wake up a thread.
 const wakeUpNs = 200e3
@@ -81,10 +87,10 @@ const attentive = 2 * time.Millisecond
 
 // pollUntilEnd waits for the program's end, and empties the kernel's buffers before they are full. It returns
 // the CPU time that this process had used by that end. ended is false if the system does not tell of the end
-// this way; stopped is what [awaited.killStopped] returned.
-func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
+// this way; endless is what [awaited.killStopped] returned.
+func (a awaited) pollUntilEnd() (usedNs int64, ended bool, endless error) {
 	if a.pidfd < 0 {
-		return 0, false, false
+		return 0, false, nil
 	}
 	polled := []unix.PollFd{{Fd: int32(a.pidfd), Events: unix.POLLIN}}
 	if a.watch != nil {
@@ -104,7 +110,7 @@ func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
 			_, err = unix.Poll(polled, lookForStopsMs)
 		}
 		if err != nil && err != unix.EINTR {
-			return 0, false, stopped
+			return 0, false, endless
 		}
 		usedNs = ownCPUNs()
 		if a.watch != nil {
@@ -114,25 +120,31 @@ func (a awaited) pollUntilEnd() (usedNs int64, ended, stopped bool) {
 			a.drain()
 		}
 		if polled[0].Revents == 0 {
-			stopped = a.killStopped() || stopped
+			endless = cmp.Or(endless, a.killStopped())
 		}
 	}
-	return usedNs, true, stopped
+	return usedNs, true, endless
 }
 
-// lookForStopsMs is the time in milliseconds between looks whether a program has stopped for its tracer.
+// lookForStopsMs is the time in milliseconds between looks whether a program has stopped for ever.
 const lookForStopsMs = 1000
 
-// killStopped kills a program that has asked its parent, which is this thread, to trace it (PTRACE_TRACEME),
-// and has stopped for that, as it does at each of its signals: it would stay stopped for ever. It reports
-// whether it killed the program.
-func (a awaited) killStopped() bool {
+// killStopped kills a program that has stopped for ever, and says why; nil if it has not. One has asked its parent, which is
+// this thread, to trace it (PTRACE_TRACEME), and stops at each of its signals. Another wants the terminal.
+func (a awaited) killStopped() (endless error) {
 	change, err := changeOf(a.pid, unix.WSTOPPED|unix.WNOHANG)
-	if err != nil || change.pid != int32(a.pid) || change.code != cldTrapped {
-		return false
+	switch {
+	case err != nil || change.pid != int32(a.pid):
+		return nil
+	case change.code == cldTrapped:
+		endless = errStopsForTracer
+	case change.code == cldStopped && wantsTerminal(unix.Signal(change.status)):
+		endless = errWantsTerminal
+	default:
+		return nil
 	}
 	killGroup(a.pid)
-	return true
+	return endless
 }
 
 // pollUntold polls for up to the time d without telling the Go runtime.

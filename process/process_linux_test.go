@@ -113,6 +113,15 @@ var programs = map[string]func(){
 		unix.RawSyscall(unix.SYS_TGKILL, uintptr(unix.Getpid()), uintptr(unix.Gettid()), uintptr(unix.SIGUSR1))
 		time.Sleep(20 * time.Millisecond)
 	},
+	// is a session whose terminal is its standard input, and runs a program that reads from that.
+	"has a terminal": func() {
+		for _, untraced := range []bool{false, true} {
+			c := shell("read word </dev/tty")
+			c.Untraced = untraced
+			_, err := c.Run(background)
+			fmt.Println(errors.Is(err, errWantsTerminal), err)
+		}
+	},
 	"yields": func() {
 		for range yields {
 			syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)

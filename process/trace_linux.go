@@ -37,6 +37,8 @@ type tracer struct {
 	peaks map[int]int64
 	// groups is the text of /proc on the control groups that the program begins in.
 	groups []byte
+	// endless says why the program was killed: it had stopped for ever.
+	endless error
 	// own reads what the kernel counts of the tracer's thread, such as how late it runs.
 	own       *machine.Thread
 	ownWaitNs int64
@@ -140,7 +142,7 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 				t.memory(id.(int))
 				return true
 			})
-			return t.run, nil
+			return t.run, t.endless
 		default:
 			if _, process := t.peaks[id]; process { // also of the programs that it was before
 				t.peak(id, usage.Maxrss*1024)
@@ -210,9 +212,9 @@ func changeOf(pid, options int) (change childChange, err error) {
 	return change, err
 }
 
-// Codes of changes of children (sigaction(2)): CLD_EXITED to CLD_DUMPED are ends, and CLD_TRAPPED is a stop for
-// a tracer.
-const cldExited, cldDumped, cldTrapped = 1, 3, 4
+// Codes of changes of children (sigaction(2)): CLD_EXITED to CLD_DUMPED are ends, CLD_TRAPPED is a stop for a tracer, and
+// CLD_STOPPED another one.
+const cldExited, cldDumped, cldTrapped, cldStopped = 1, 3, 4, 5
 
 // stopped looks at a thread that has stopped, and lets it continue.
 func (t *tracer) stopped(id int, status unix.WaitStatus) {
@@ -246,6 +248,9 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		signal = 0
 	case signal == unix.SIGSEGV && t.looks.readCounter(id, t.run.StoppedNs):
 		signal = 0
+	case wantsTerminal(signal) && inGroupStop(id): // it would try again, and stop again, for ever
+		t.endless = errWantsTerminal
+		killGroup(t.leader)
 	default:
 		t.run.Signals++
 	}
@@ -254,6 +259,14 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	}
 	t.opened(t.opens.opened(id)) // without what the tracer itself opened while the thread was stopped
 	t.goOn(id, int(signal))
+}
+
+// inGroupStop reports whether a thread has stopped because a signal stops all threads of its process, and not because it
+// gets the signal (ptrace(2), "Group-stop").
+func inGroupStop(id int) bool {
+	var info [128]byte // siginfo_t
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(id), 0, uintptr(unsafe.Pointer(&info)), 0, 0)
+	return errno == unix.EINVAL
 }
 
 // goOn lets a thread continue: for one instruction if the tracer makes it do a system call, to the end of its own system

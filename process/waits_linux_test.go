@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -462,6 +464,35 @@ func TestStopsForTracer(t *testing.T) {
 		if r, err := c.Run(ctx); err != nil || r.ExitCode != 3 {
 			t.Errorf("%s: %+v, %v", script, r, err)
 		}
+	}
+}
+
+// A program that wants the terminal is stopped in the background: it ran for ever, and was let go on for ever by its tracer.
+func TestWantsTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer ours.Close()
+	number, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
+	if err != nil || unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0) != nil {
+		t.Skip("no terminal can be made here")
+	}
+	theirs, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer theirs.Close()
+	ctx, cancel := context.WithTimeout(background, 30*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, os.Args[0])
+	c.Env, c.Stdin = append(os.Environ(), "PROCESS_TEST_PROGRAM=has a terminal"), theirs
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if said, err := c.CombinedOutput(); err != nil || strings.Count(string(said), "true it wanted the terminal") != 2 {
+		t.Errorf("%s%v", said, err)
 	}
 }
 

@@ -71,7 +71,7 @@ func (c *duetCase) measure(t *testing.T) []*Result {
 			now = now.Add(time.Duration(c.coldMs * ms))
 		}
 		if c.own++; c.breaks > 0 && c.own >= c.breaks && command.Name == "new" {
-			return Run{}, &FailedError{Name: command.Name, What: theCommand, Err: errTimeout}
+			return Run{}, &FailedError{Name: command.Name, What: TheCommand, Err: errTimeout}
 		}
 		run.slowedBefore, run.slowedAfter = w.SlowedBefore, w.SlowedAfter
 		if traced {

@@ -30,18 +30,18 @@ type Progress struct {
 // FailedError says that a command failed, or its preparation or conclusion.
 type FailedError struct {
 	Name string // of the command
-	What string // theCommand, "its preparation" ...
+	What string // TheCommand, "its preparation" ...
 	Err  error
 }
 
-// theCommand is the value of What if the command itself failed.
-const theCommand = "the command"
+// TheCommand is the [FailedError.What] if the command itself failed.
+const TheCommand = "the command"
 
 // Error says what failed, and what would help.
 func (e *FailedError) Error() string { return e.withoutRemedy() + ": " + afterFailure() }
 
 func (e *FailedError) withoutRemedy() string {
-	if e.What == theCommand {
+	if e.What == TheCommand {
 		return fmt.Sprintf("%s failed: %v", e.Name, e.Err)
 	}
 	return fmt.Sprintf("%s: %s: %v", e.Name, e.What, e.Err)
@@ -281,12 +281,12 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	s.spentNs += float64(m.clock().Sub(began))
 	var failed *FailedError
 	switch {
-	case errors.As(err, &failed) && !m.plan.ignores(run):
+	case errors.As(err, &failed) && (failed.What != TheCommand || !m.plan.ignores(run)):
 		s.failure = failed
 	case errors.As(err, &failed):
 		run.Why = append(run.Why, failed.Err.Error())
 	case err != nil:
-		s.failure = &FailedError{Name: s.command.Name, What: theCommand, Err: err}
+		s.failure = &FailedError{Name: s.command.Name, What: TheCommand, Err: err}
 	}
 	if warming && s.failure == nil {
 		s.warm++
@@ -310,7 +310,7 @@ func (s *series) isMemoryRun() bool {
 func (m *measurement) onceOrUntraced(ctx context.Context, s *series, traced bool) (Run, error) {
 	run, err := m.onceNoted(ctx, s, traced)
 	var failed *FailedError
-	if starved := (*StarvedError)(nil); !traced || s.probed || run.Untraced != nil || errors.As(err, &starved) || ctx.Err() != nil || !errors.As(err, &failed) || failed.What != theCommand {
+	if starved := (*StarvedError)(nil); !traced || s.probed || run.Untraced != nil || errors.As(err, &starved) || ctx.Err() != nil || !errors.As(err, &failed) || failed.What != TheCommand {
 		return run, err
 	}
 	untraced := s.command

@@ -121,7 +121,7 @@ func TestTracedRunIsNoFigure(t *testing.T) {
 	traced.ExitCode = 1
 	s.take(background, &traced, 1)
 	s.runs = append(s.runs, traced)
-	for _, failure := range []error{nil, &FailedError{Name: "fake", What: theCommand, Err: errTimeout}} {
+	for _, failure := range []error{nil, &FailedError{Name: "fake", What: TheCommand, Err: errTimeout}} {
 		s.failure = failure
 		r := conclude(&s, Plan{Precision: 0.01, MaxRuns: 6}, quiet, quiet.checks())
 		if !math.IsNaN(r.Estimate.Value) || !math.IsNaN(r.Wall.Value) || r.Verdict != stats.Unusable || len(r.Reasons) != 1 {

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"math"
+	"os"
+	"os/exec"
 
 	"chronoscope/process"
 )
 
-// Once runs a command a single time, like the shell's time, and bounds its time alone. All of its threads are followed.
+// Once runs a command a single time, like the shell's time, and bounds its time alone. All of its threads are followed, unless
+// the file gives rights (set-user-ID) that it would lose under a tracer.
 // If the command fails, the error is a *[FailedError], next to the run. If it could not be started, the error is a
 // *process.StartError. If ctx ends, it is that of ctx, next to what was counted until then.
 func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
@@ -18,13 +22,23 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	w := setting.checks()
 	w.Look(ctx, c.CPUs)
 	m := measurement{setting: setting, run: r.run}
-	run, err := m.once(ctx, c, true)
+	run, err := m.once(ctx, c, os.Geteuid() == 0 || !givesRights(c.Path))
 	if run.WallNs > 0 {
 		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also if ctx ended the program
 		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), displacedBytes(run.LargestRSSBytes), math.Inf(1))
 		run.Rejected, run.Why = false, nil
 	}
 	return run, err
+}
+
+// givesRights reports whether a program has other rights than whoever runs it, by its file's mode.
+func givesRights(program string) bool {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0
 }
 
 // once makes one run, with its preparation and conclusion.
@@ -107,9 +121,9 @@ func (c Command) failure(run process.Run, err error) error {
 	var starved *StarvedError
 	switch {
 	case errors.Is(err, errTimeout) || errors.As(err, &starved):
-		return &FailedError{Name: c.Name, What: theCommand, Err: err}
+		return &FailedError{Name: c.Name, What: TheCommand, Err: err}
 	case err == nil && run.Failure() != nil:
-		return &FailedError{Name: c.Name, What: theCommand, Err: run.Failure()}
+		return &FailedError{Name: c.Name, What: TheCommand, Err: run.Failure()}
 	}
 	return err
 }

@@ -208,6 +208,22 @@ func TestInputOfEachRun(t *testing.T) {
 	}
 }
 
+// A file that gives rights is not traced where its program would lose them.
+func TestGivesRights(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(file, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[os.FileMode]bool{0o755: false, 0o755 | os.ModeSetuid: true, 0o755 | os.ModeSetgid: true} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Skip(err)
+		}
+		if got := givesRights(file); got != want {
+			t.Errorf("%v: %v", mode, got)
+		}
+	}
+}
+
 func TestFailures(t *testing.T) {
 	timeout := shell("sleep 1000 & sleep 1000")
 	timeout.Timeout = 100 * time.Millisecond
@@ -229,6 +245,12 @@ func TestFailures(t *testing.T) {
 	results, err = Measure(background, []Command{shell("exit 3")}, ignoring, Setting{}, nil)
 	if err != nil || results[0].Failure != nil || len(results[0].Runs) < 3 || results[0].Runs[1].ExitCode != 3 {
 		t.Errorf("ignored: %+v, %v", results[0], err)
+	}
+	notReset := shell("exit 0") // what follows a run is no failure of the command
+	notReset.Conclude = &process.Command{Path: "sh", Args: []string{"-c", "exit 7"}}
+	results, err = Measure(background, []Command{notReset}, ignoring, Setting{}, nil)
+	if err != nil || results[0].Failure == nil || !strings.Contains(results[0].Failure.Error(), "what follows it: exit status 7") {
+		t.Errorf("what follows a run failed: %+v, %v", results[0], err)
 	}
 }
 

@@ -90,7 +90,7 @@ func howFailed(err error) *string {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &failed) && failed.What == theCommand:
+	case errors.As(err, &failed) && failed.What == TheCommand:
 		return text(failed.Err.Error())
 	case errors.As(err, &failed):
 		return text(fmt.Sprintf("%s: %v", failed.What, failed.Err))

@@ -52,7 +52,7 @@ func TestCommandWithoutPath(t *testing.T) {
 }
 
 func TestFailedCommandIsNamedOnce(t *testing.T) {
-	got := (&FailedError{Name: "false", What: theCommand, Err: errors.New("exit status 1")}).Error()
+	got := (&FailedError{Name: "false", What: TheCommand, Err: errors.New("exit status 1")}).Error()
 	if !strings.HasPrefix(got, "false failed: exit status 1: ") {
 		t.Error(got)
 	}

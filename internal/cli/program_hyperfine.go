@@ -104,14 +104,35 @@ func (t *programFlags) checkShown(c *call) error {
 	if t.input == "null" {
 		return usagef("--input null: leave it out: a program reads nothing then (give ./null for a file of that name)")
 	}
+	if t.once {
+		if flag := c.firstGiven(ofSeveralRuns); flag != "" {
+			return usagef("--%s: it is about several runs: leave out --once", flag)
+		}
+	}
 	if c.given("pid") {
-		for _, flag := range []string{"reference", "reference-name", "command-name", "setup", "cleanup", "metric", "gate"} {
-			if c.given(flag) {
-				return usagef("--%s: it belongs to a command: leave out --pid", flag)
-			}
+		if flag := c.firstGiven(slices.Concat(ofSeveralRuns, ofCommands)); flag != "" {
+			return usagef("--%s: it belongs to a command: leave out --pid", flag)
 		}
 	}
 	return nil
+}
+
+// ofSeveralRuns are the flags that nothing heeds if there is one run, and ofCommands those that nothing heeds, besides, if no
+// command is run.
+var (
+	ofSeveralRuns = []string{"precision", "min-runs", "max-runs", "runs", "max-time", "warmup", "gate", "max-regression", "duets", "undecided"}
+	ofCommands    = []string{
+		"reference", "reference-name", "command-name", "setup", "cleanup", "prepare", "conclude", "param", "metric", "cpu", "nice",
+		"input", "program-output", "show-output", "dir", "env", "shell", "shell-name", "no-shell", "timeout", "ignore-failure",
+	}
+)
+
+// firstGiven returns the first of some flags that is given; empty if none is.
+func (c *call) firstGiven(flags []string) string {
+	if i := slices.IndexFunc(flags, c.given); i >= 0 {
+		return flags[i]
+	}
+	return ""
 }
 
 // nameCommands gives the commands the names of --command-name, and gives the reference the name of

@@ -112,15 +112,20 @@ func (e *programExperiment) once(ctx context.Context, d record.Programs, c progr
 	run, err := program.Once(ctx, connected.commands[0], setting)
 	endings := connected.close()
 	var failed *program.FailedError
+	var ignored error
 	switch {
 	case ctx.Err() != nil:
 		err = errInterrupted
 	case err != nil && !errors.As(err, &failed):
 		return d, err
-	case run.WallNs > 0 && e.flags.ignored.has(run.ExitCode):
-		err = nil
+	case err != nil && failed.What == program.TheCommand && run.WallNs > 0 && e.flags.ignored.has(run.ExitCode):
+		err, ignored = nil, failed.Err
 	}
-	d.Results = append(d.Results, resultOf(single(c, run, err), endings[0]))
+	r := single(c, run, err)
+	if ignored != nil {
+		r.Lower(stats.Suspect, "it failed, and counts because failures are ignored: %v", ignored)
+	}
+	d.Results = append(d.Results, resultOf(r, endings[0]))
 	return d, ctx.Err()
 }
 
