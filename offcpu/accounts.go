@@ -26,10 +26,10 @@ const lookEvery = 10 * time.Millisecond
 // made a thread wait: unavailable is the reason why tracepoints could not be used, which lowers
 // the verdict.
 func Accounts(ctx context.Context, o Options, begin func() error, unavailable error) (Recording, error) {
+	a := newAccounts(o.Root, o.Parent)
 	if err := begin(); err != nil {
 		return Recording{}, err
 	}
-	a := &accounts{root: o.Root, threads: map[int32]*account{}, parts: map[key]int64{}, looks: map[key]int64{}}
 	start := time.Now()
 	lastAt := start
 	for first := true; first || ctx.Err() == nil && time.Since(start) < o.Duration; first = false {
@@ -54,9 +54,20 @@ type accounts struct {
 	parts   map[key]int64
 	looks   map[key]int64
 	lives   int64
+	// apart are the children of the target's parent from before the recording, which are not the target's.
+	apart map[int32]bool
 }
 
-// account holds the kernel's counters of one thread at the last sample.
+func newAccounts(root fs.FS, parent int32) *accounts {
+	a := &accounts{root: root, threads: map[int32]*account{}, parts: map[key]int64{}, looks: map[key]int64{}}
+	if parent != 0 {
+		a.apart = a.children(parent)
+	}
+	return a
+}
+
+// account holds what was counted of one thread so far, by the kernel's counters. These may be ahead: the kernel adds to the
+// running time of a thread that keeps its CPU at ticks, which may be of more time than has passed since the last sample.
 type account struct{ ranNs, waitedNs int64 }
 
 // look samples all threads, passedNs after the previous sample. It reports whether the target has
@@ -89,12 +100,13 @@ func (a *accounts) lookAt(folder string, id int32, passedNs int64) {
 		return
 	}
 	was := a.threads[id]
-	a.threads[id] = &account{ran, waited}
-	if was == nil {
+	if was == nil || ran < was.ranNs || waited < was.waitedNs { // a new thread, which may have the number of one that has ended
+		a.threads[id] = &account{ran, waited}
 		return
 	}
-	ranNs := min(passedNs, max(0, ran-was.ranNs))
-	waitedNs := min(passedNs-ranNs, max(0, waited-was.waitedNs))
+	ranNs := min(passedNs, ran-was.ranNs)
+	waitedNs := min(passedNs-ranNs, waited-was.waitedNs)
+	was.ranNs, was.waitedNs = was.ranNs+ranNs, was.waitedNs+waitedNs
 	a.lives += passedNs
 	a.add(key{cause: Ran}, ranNs)
 	a.add(key{cause: RunqueueWait}, waitedNs)
@@ -151,7 +163,9 @@ func (a *accounts) processes(target Target) map[int32]bool {
 	}
 	if target.Parent != 0 {
 		for child := range a.children(target.Parent) {
-			add(child)
+			if !a.apart[child] {
+				add(child)
+			}
 		}
 	}
 	return all

@@ -114,8 +114,10 @@ func (a *Analyser) executed(c *cpu, e tracepoint.Event) {
 		}
 		if t == c.current { // it takes over the number of the main thread
 			a.close(t, Ran, Who{}, e.AtNs)
-			a.close(leader, Unknown, Who{}, e.AtNs)
-			leader.ours, leader.state, leader.sinceNs = t.ours, running, e.AtNs
+			a.end(leader, e.AtNs)
+			if leader.ours, leader.state, leader.sinceNs = t.ours, running, e.AtNs; leader.ours {
+				a.living++
+			}
 			c.current = leader
 		}
 		a.end(t, e.AtNs)

@@ -573,6 +573,30 @@ func TestListedLater(t *testing.T) {
 	}
 }
 
+// Another thread than the first one becomes a new program: it takes over the number of the first one, which has ended. The
+// target was taken for absent whenever that slept.
+func TestExecByAnotherThread(t *testing.T) {
+	tasks := []tracepoint.Task{
+		{Process: 1, Thread: 1, Name: "first", State: tracepoint.Sleeping}, {Process: 1, Thread: 2, Name: "second", State: tracepoint.Runnable}, {Process: 3, Thread: 3, Name: "other", State: tracepoint.Sleeping},
+	}
+	for _, target := range []Target{{Processes: map[int32]bool{1: true}}, {Processes: map[int32]bool{1: true}, Thread: 2}} {
+		a := New(tasks, 0, 0, target)
+		a.Add([]tracepoint.Event{
+			{AtNs: 100, Kind: tracepoint.Switched, Other: 2},
+			{AtNs: 200, CPU: 1, Kind: tracepoint.Exited, Process: 1, Thread: 1},
+			{AtNs: 250, CPU: 1, Kind: tracepoint.Switched, Process: 1, Thread: 1, Value: int32(tracepoint.Ended)},
+			{AtNs: 300, Kind: tracepoint.Executed, Process: 1, Thread: 1, Name: "new"},
+			{AtNs: 400, Kind: tracepoint.Switched, Process: 1, Thread: 1, Other: 3, Value: int32(tracepoint.Sleeping)},
+			{AtNs: 1400, Kind: tracepoint.Waking, Process: 3, Thread: 3, Other: 1},
+			{AtNs: 1400, Kind: tracepoint.Switched, Process: 3, Thread: 3, Other: 1, Value: int32(tracepoint.Sleeping)},
+		})
+		r := a.Result(1500, nil)
+		if whole := byCause(r.Wall); whole[Ran] < 400 || whole[OtherProcess] != 1000 {
+			t.Errorf("%+v: as a whole %v", target, whole)
+		}
+	}
+}
+
 // Of a wait that began before the part of the recording that is kept, only what lies in it is shown.
 func TestPeriodsFromBefore(t *testing.T) {
 	a := New([]tracepoint.Task{{Process: 1, Thread: 1, Name: "asleep", State: tracepoint.Sleeping}}, 0, 0, Target{Processes: map[int32]bool{1: true}})
