@@ -10,7 +10,9 @@ const FalseDiscoveries = 0.01
 // without changes counts as one test, with a P value above all others. The limit is never above [FalseChanges].
 func Limit(all []Result, share float64) float64 {
 	var values []float64
+	tests := 0
 	for _, r := range all {
+		tests += max(1, len(r.Changes))
 		for _, c := range r.Changes {
 			values = append(values, c.PValue)
 		}
@@ -18,7 +20,7 @@ func Limit(all []Result, share float64) float64 {
 	slices.Sort(values)
 	limit := 0.0
 	for i, p := range values {
-		if p <= share*float64(i+1)/float64(max(len(values), len(all))) {
+		if p <= share*float64(i+1)/float64(tests) {
 			limit = p
 		}
 	}

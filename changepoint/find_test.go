@@ -273,6 +273,16 @@ func TestLimit(t *testing.T) {
 	if got := Limit(one, 0.01); got != 0 {
 		t.Errorf("one change of 5e-5 in 1,000 series: limit %g, want 0: at most 1e-5 is allowed", got)
 	}
+	// One series has 5 changes, and 9 have none: these are 14 tests. Counted as 10, they allowed 1e-4 * 5/10 = 5e-5.
+	several := append([]Result{{Changes: make([]Change, 5)}}, make([]Result, 9)...)
+	for _, c := range []struct{ pValue, want float64 }{{3.5e-5, 3.5e-5}, {3.7e-5, 0}} {
+		for i := range several[0].Changes {
+			several[0].Changes[i].PValue = c.pValue
+		}
+		if got := Limit(several, 1e-4); got != c.want {
+			t.Errorf("5 changes of %g among 14 tests: limit %g, want %g: at most 1e-4 * 5/14 = 3.57e-5 is allowed", c.pValue, got, c.want)
+		}
+	}
 }
 
 // The tip's interval covers the size of a step that begins with the newest point. If nothing changed,
@@ -296,6 +306,50 @@ func TestTip(t *testing.T) {
 	}
 	if _, ok := TipOf(make([]Point, FewestBefore), 1); ok {
 		t.Error("three points before the newest are a regime")
+	}
+}
+
+// The variance of the mean of the newest points is the sum of a part that averages out and one that lasts. Taken as the
+// greater of both, it was a quarter of the variance where it is seven sixteenths.
+func TestVarianceOfNewest(t *testing.T) {
+	for _, c := range []struct {
+		noise          Noise
+		points         []Point
+		mean, variance float64
+	}{
+		{Noise{StandardDeviation: 2, LastingShare: 0.25}, []Point{{Value: 1}, {Value: 2}, {Value: 3}, {Value: 6}}, 3, 0.75*4/4 + 0.25*4},
+		{Noise{StandardDeviation: 2, LastingShare: 1}, []Point{{Value: 1}, {Value: 2}}, 1.5, 4},
+		{Noise{StandardDeviation: 2, LastingShare: 0.5}, []Point{{Value: 5, StandardError: 1}}, 5, 4 + 1},
+		// The weights are 1/4 and 1/12, as 3 to 1.
+		{Noise{StandardDeviation: 2, LastingShare: 0.5}, []Point{{Value: 4}, {Value: 8, StandardError: math.Sqrt(8)}}, 5, 2*9./16 + (2+8)/16. + 2},
+	} {
+		mean, variance := c.noise.meanOf(c.points)
+		if math.Abs(mean-c.mean) > 1e-9 || math.Abs(variance-c.variance) > 1e-9 {
+			t.Errorf("%+v of %+v: %g with a variance of %g, want %g and %g", c.points, c.noise, mean, variance, c.mean, c.variance)
+		}
+	}
+}
+
+// A quarter of the variance lasts for about 20 points. The mean of the four newest points lies beyond 2.58 standard
+// deviations in at most 1 % of unchanged series.
+func TestFalseTipsOfSeveralPoints(t *testing.T) {
+	const series, newest, limit = 4000, 4, 2.576
+	noise := Noise{StandardDeviation: 1, LastingShare: 0.25, Correlation: 0.95}
+	r := rand.New(rand.NewPCG(1, 11))
+	alarms := 0
+	for range series {
+		points, lasting := make([]Point, newest), r.NormFloat64()
+		for i := range points {
+			points[i].Value = math.Sqrt(1-noise.LastingShare)*r.NormFloat64() + math.Sqrt(noise.LastingShare)*lasting
+			lasting = noise.Correlation*lasting + math.Sqrt(1-noise.Correlation*noise.Correlation)*r.NormFloat64()
+		}
+		if mean, variance := noise.meanOf(points); math.Abs(mean) > limit*math.Sqrt(variance) {
+			alarms++
+		}
+	}
+	t.Logf("%d of %d", alarms, series)
+	if most := 0.01*series + 3*math.Sqrt(0.01*series); float64(alarms) > most {
+		t.Errorf("%d of %d unchanged series have a tip, want at most %.0f", alarms, series, most)
 	}
 }
 

@@ -40,18 +40,11 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	if t.Regime.End-t.Regime.Start < FewestBefore {
 		return Tip{}, false
 	}
-	variance := before.Noise.StandardDeviation * before.Noise.StandardDeviation
-	sum, weight := 0.0, 0.0
-	for _, p := range points[n:] {
-		w := 1 / (variance + p.StandardError*p.StandardError)
-		sum += w * p.Value
-		weight += w
-	}
-	// The lasting part of the noise does not average out over a few points.
-	error2 := math.Max(1/weight, before.Noise.LastingShare*variance) + t.Regime.StandardError*t.Regime.StandardError
+	mean, error2 := before.Noise.meanOf(points[n:])
+	error2 += t.Regime.StandardError * t.Regime.StandardError
 	freedom := math.Max(1, before.Noise.EquivalentPoints-float64(len(before.Regimes)))
 	student := distuv.StudentsT{Sigma: 1, Nu: freedom}
-	shift := sum/weight - t.Regime.Level
+	shift := mean - t.Regime.Level
 	deviation := math.Sqrt(error2)
 	t.PValue = 2 * student.Survival(math.Abs(shift)/deviation)
 	// The noise does not include outliers, but the newest points are as likely to be outliers as the
@@ -63,6 +56,21 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	half := student.Quantile(0.5+stats.Confidence/2) * deviation
 	t.Shift = stats.Estimate{Value: shift, Lo: shift - half, Hi: shift + half, Statistic: "difference of levels", N: int(freedom) + 1}
 	return t, true
+}
+
+// meanOf returns the weighted mean of a few successive points, and its variance. The lasting part of the noise is about
+// the same in all of them and does not average out. The other part does, as does the error of the measurements.
+func (n Noise) meanOf(points []Point) (mean, variance float64) {
+	all := n.StandardDeviation * n.StandardDeviation
+	sum, weight, independent := 0.0, 0.0, 0.0
+	for _, p := range points {
+		measured := p.StandardError * p.StandardError
+		w := 1 / (all + measured)
+		sum += w * p.Value
+		weight += w
+		independent += w * w * ((1-n.LastingShare)*all + measured)
+	}
+	return sum / weight, independent/(weight*weight) + n.LastingShare*all
 }
 
 // outliersAsFar returns the share of places in the last regime at which the mean of row successive

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"chronoscope/stats"
 )
 
@@ -131,7 +133,7 @@ func followed(pauses []Pause) (lo, hi float64) {
 	for _, p := range pauses {
 		residual += math.Pow(p.Shared-shared-slope*(p.sharedEnds()-ends), 2) / (n - 2)
 	}
-	off := 2 * math.Sqrt(residual/(n*variance))
+	off := distuv.StudentsT{Sigma: 1, Nu: n - 2}.Quantile(0.5+stats.Confidence/2) * math.Sqrt(residual/(n*variance))
 	return math.Max(0, slope-off), math.Min(1, slope+off)
 }
 

@@ -1,6 +1,7 @@
 package kbest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"chronoscope/clock/clocktest"
+	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -90,6 +92,135 @@ func TestCallsThatLoseTheirCPU(t *testing.T) {
 	as, alone := c.All.Percentiles[2], c.Undisturbed.Percentiles[2]
 	if as.Value < 5e6 || alone.Value > 1.1e6 || !alone.Covers(1e6) {
 		t.Errorf("p99 %v as they were, %v by themselves", as, alone)
+	}
+}
+
+// A call of 25 µs that sleeps for 10 ms beside another thread waits for the CPU when it wakes up. Such calls were taken for
+// preempted ones, and corrected by their CPU time: 25 µs were trusted for 10 ms.
+func TestCallsThatBlock(t *testing.T) {
+	const truth = 10.025e6
+	s := newSimulated(4, clocktest.Sharing{Load: 2, SliceNs: 0.5e6, LookNs: 1500}, 1, 10)
+	c, _ := callsOf(t, s, CallsPlan{Calls: 400}, func() float64 {
+		s.scheduler.Block(10e6)
+		return 25e3
+	})
+	for i, e := range c.Undisturbed.Known() {
+		if !e.Covers(truth) || e.Lo < 0.9*truth {
+			t.Errorf("%v of calls of 10.025 ms", e)
+		}
+		if as := c.All.Percentiles[i]; as.Value < truth+100e3 {
+			t.Errorf("the calls did not wait for the CPU: %v", as)
+		}
+	}
+	if c.Blocked != 400 || c.Verdict != stats.Suspect || !strings.Contains(fmt.Sprint(c.Reasons), "400 of 400 calls gave up their CPU") {
+		t.Errorf("%d blocked: %s %q", c.Blocked, c.Verdict, c.Reasons)
+	}
+}
+
+// The Go scheduler stops the thread every 10 ms, for longer than a call of 20 µs: the calls that it hits did not block.
+// At the end of a stop it waits for the CPU for 2 µs.
+func TestCallsThatAreStopped(t *testing.T) {
+	s := newSimulated(5, clocktest.Sharing{LookNs: 1500}, 1, 10)
+	use, waitedNs := s.station.Use, int64(0)
+	s.station.Use = func() (machine.ThreadUse, error) {
+		u, err := use()
+		u.WaitNs += waitedNs
+		return u, err
+	}
+	ranNs := 0.0
+	c, _ := callsOf(t, s, DefaultCalls, func() float64 {
+		if ranNs += 20e3; ranNs >= 10e6 {
+			ranNs, waitedNs = 0, waitedNs+2e3
+			s.scheduler.Block(30e3)
+		}
+		return 20e3
+	})
+	e, as := c.Undisturbed.Percentiles[3], c.All.Percentiles[3]
+	if !e.Covers(20e3) || e.Hi > 25e3 || as.Value < 45e3 {
+		t.Errorf("p99.9 %v of calls of 20 µs, as they were %v", e, as)
+	}
+	if c.Blocked > 0 || c.Marked[Stopped] < 7 || c.Verdict != stats.Trusted {
+		t.Errorf("%d blocked, marked %v, %s %q", c.Blocked, c.Marked, c.Verdict, c.Reasons)
+	}
+}
+
+// A stretch that is longer than a look, or than all of them, loses as much in proportion as the looks did.
+func TestLossesOfLongCalls(t *testing.T) {
+	var l looks
+	for range 3 {
+		one := look{}
+		for range 20 {
+			one.add(1e6, 10e3)
+		}
+		l.all, l.ranNs, l.lostNs = append(l.all, one), l.ranNs+one.ranNs, l.lostNs+one.total()
+	}
+	for _, ns := range []float64{5e6, 20e6, 50e6, 100e6} {
+		losses, want := l.within(ns), ns/100
+		if len(losses) < mostStretches || losses[0] < want-10e3 || losses[len(losses)-1] > want+10e3 {
+			t.Errorf("%v ns: %d losses of %v to %v ns, want %v", ns, len(losses), losses[0], losses[len(losses)-1], want)
+		}
+	}
+}
+
+// Calls that are longer than a look: only the loss of one look was taken off, so that calls of 60 to 150 ms were taken
+// for longer than they were. On milan-load4, whose switches come with losses of 44 µs each, looks see a
+// third of what the calls lose, so that they are not trusted.
+func TestLongCallsOnReplayedNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	all, n := recorded(t), cases(3)
+	covered, known, trusted := make([]int, len(all)*n), make([]int, len(all)*n), make([]int, len(all)*n)
+	parallel(len(all)*n, func(i int) {
+		random := rand.New(rand.NewPCG(uint64(i), 29))
+		s := newSimulated(uint64(i), clocktest.Sharing{LookNs: 1500, Recorded: &all[i%len(all)]}, 1, 10)
+		ns := logUniform(random, 60e6, 150e6)
+		c, _ := callsOf(t, s, CallsPlan{Calls: 100}, func() float64 { return ns })
+		for _, e := range c.Undisturbed.Known() {
+			known[i]++
+			if e.Covers(ns) {
+				covered[i]++
+			}
+		}
+		if c.Verdict == stats.Trusted {
+			trusted[i]++
+		}
+	})
+	for i, r := range all {
+		hit, of, sure := 0, 0, 0
+		for k := i; k < len(known); k += len(all) {
+			hit, of, sure = hit+covered[k], of+known[k], sure+trusted[k]
+		}
+		t.Logf("%s: %d of %d cover, %d of %d trusted", r.Name, hit, of, sure, n)
+		if of == 0 || sure > 0 && hit < atLeast(of) {
+			t.Errorf("%s: %d of %d cover, %d of %d trusted", r.Name, hit, of, sure, n)
+		}
+	}
+}
+
+// Of fewer than six calls no percentile is known. The verdict was trusted, whatever the clock tells apart.
+func TestTooFewCalls(t *testing.T) {
+	for _, c := range []struct {
+		quantumNs, ns float64
+		coarse        bool
+	}{{1, 1e3, false}, {100, 60, true}} {
+		s := newSimulated(1, clocktest.Sharing{LookNs: 1500}, c.quantumNs, 10)
+		got, _ := callsOf(t, s, CallsPlan{Calls: 5}, func() float64 { return c.ns })
+		reasons := fmt.Sprint(got.Reasons)
+		if got.Verdict != stats.Unusable || !strings.Contains(reasons, "5 calls are not enough") || strings.Contains(reasons, "tells single calls apart") != c.coarse {
+			t.Errorf("%v ns by a clock of %v ns: %s %q", c.ns, c.quantumNs, got.Verdict, got.Reasons)
+		}
+	}
+}
+
+// Without any call nothing is known. It was a panic.
+func TestNoCall(t *testing.T) {
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	s := quiet(1)
+	c, err := s.station.Calls(ctx, DefaultCalls, s.work(1e3))
+	if err == nil || c == nil || c.Verdict != stats.Unusable || !math.IsNaN(c.Undisturbed.Percentiles[0].Value) {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -58,7 +58,7 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 	}
 	if counter, err := clock.Open("perf-cycles"); err == nil {
 		undo = append(undo, func() { counter.Close() })
-		s.Counted = counter.Read
+		s.Counted, s.CountedShare = counter.Read, counter.Running
 	}
 	s.Neighbours = s.watchNeighbours()
 	undo = append(undo, s.askForTurns())

@@ -90,7 +90,7 @@ func (c *conclusion) judgeSamples() {
 	if c.blocks {
 		c.Lower(stats.Suspect, "the subject gives up its CPU: the figure is wall time, the interval begins with wall time less the wait for a CPU, and CPU time stands beside it")
 	}
-	if share := c.sleptShare(); !c.blocks && share > sleepsShare {
+	if share := (screen{overhead: c.m.overhead}).sleptShare(c.Samples); !c.blocks && share > sleepsShare {
 		c.Lower(stats.Suspect, "the thread gave up its CPU now and then, for %.2g %% of the time that it ran: where the subject sleeps or waits, that is not in the figure", 100*share)
 	}
 	if c.m.station.Use == nil && typical > unseenLongNs {
@@ -112,18 +112,17 @@ func (c *conclusion) judgeSamples() {
 	}
 }
 
-// sleptShare returns how long the thread gave up its CPU, as a share of the time that it ran.
-func (c *conclusion) sleptShare() float64 {
-	s := screen{overhead: c.m.overhead}
+// sleptShare returns how long the thread gave up its CPU in the samples, as a share of the time that it ran.
+func (s screen) sleptShare(samples []Sample) float64 {
 	var sleptNs, ranNs float64
-	for i := range c.Samples {
-		x := &c.Samples[i]
+	for i := range samples {
+		x := &samples[i]
 		if x.Rejected == Unclear || x.Rejected == Collected {
 			continue
 		}
 		ranNs += s.cpuNs(x)
 		if x.Use.VoluntarySwitches > 0 {
-			sleptNs += math.Max(0, x.WallNs-float64(x.Use.WaitNs)-s.cpuNs(x))
+			sleptNs += math.Max(0, s.awayNs(x))
 		}
 	}
 	return sleptNs / ranNs

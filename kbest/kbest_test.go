@@ -234,6 +234,41 @@ func TestTicksAndCountedCycles(t *testing.T) {
 	}
 }
 
+// A counter that shares its hardware with others counts too little.
+func TestCounterThatCountsNowAndThen(t *testing.T) {
+	const caveat = "the core cycles were counted for 90 % of the time"
+	for _, share := range []float64{1, 0.9} {
+		s := quiet(32)
+		s.station.Counted = func() int64 { return int64(3 * s.scheduler.RanNs()) }
+		s.station.CountedShare = func() float64 { return share }
+		r := measureOne(t, s, s.work(5e3))
+		said := strings.Contains(strings.Join(r.Caveats, "; "), caveat)
+		if math.IsNaN(r.Counted.Value) != (share < 1) || said != (share < 1) || r.Verdict != stats.Trusted {
+			t.Errorf("counted for %v of the time: %+v, %q, %v", share, r.Counted, r.Caveats, r.Judgement)
+		}
+	}
+}
+
+// A sample in which the clock, or the count of CPU time, went back is not the least one. One whose waits are unclear has a
+// time by the clock nevertheless.
+func TestLeastWithoutImpossibleSamples(t *testing.T) {
+	c := conclusion{m: &measurement{plan: DefaultPlan, station: quiet(1).station}, Result: &Result{Calls: 1}}
+	for _, x := range []Sample{
+		{WallNs: -5e6, Use: machine.ThreadUse{CPUNs: 990}, Rejected: Unclear},
+		{WallNs: 1000, Use: machine.ThreadUse{CPUNs: -5e6}, Rejected: Unclear},
+		{WallNs: 995, Use: machine.ThreadUse{CPUNs: 996}, Rejected: Unclear},
+		{WallNs: 1005, Use: machine.ThreadUse{CPUNs: 1003}},
+		{WallNs: 1010, Use: machine.ThreadUse{CPUNs: 1010}},
+	} {
+		x.N = 1
+		c.Samples = append(c.Samples, x)
+	}
+	c.publish()
+	if c.Wall.Value != 995 || c.Wall.Hi != 1010 || c.CPU.Value != 996 || c.CPU.Hi != 1010 {
+		t.Errorf("%+v by the clock, %+v of CPU time", c.Wall, c.CPU)
+	}
+}
+
 // The wander is that of the core, where it is more than the chains' own error.
 func TestWander(t *testing.T) {
 	steady := measureOne(t, quiet(5), quiet(5).work(1e6))

@@ -81,6 +81,25 @@ func TestPhasesOnASharedCore(t *testing.T) {
 	}
 }
 
+// A neighbour begins between two blocks of samples, so that no block shows samples with it and without. These blocks were
+// taken to say that sharing costs nothing.
+func TestNeighbourThatBeginsBetweenBlocks(t *testing.T) {
+	for _, late := range []int{0, 3} { // the neighbour begins that many samples after a block
+		c := conclusion{m: &measurement{}, Result: &Result{}}
+		var samples []*Sample
+		for i := range 16 * blockOf {
+			x := &Sample{N: 1, RunNs: 1000}
+			if i >= 8*blockOf+late {
+				x.RunNs, x.SlowedBefore, x.SlowedAfter = 1500, 0.5, 0.5
+			}
+			samples = append(samples, x)
+		}
+		if got := c.sharingOf(samples); !got.Told() {
+			t.Errorf("%d samples after a block: %+v", late, got.Cost)
+		}
+	}
+}
+
 // Slow calls that add one to three percent are within what rare disturbances may take. The time of the
 // fast calls was trusted, with an interval without them: ± 0.2 % and 2.8 % off.
 func TestSlowCallsThatAddLittle(t *testing.T) {

@@ -1,6 +1,7 @@
 package kbest
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -31,8 +32,8 @@ type Result struct {
 	// ticks are no cycles of the core.
 	Ticks stats.Estimate
 	// Counted is the number of core cycles per call that a hardware counter counted in user space, from the
-	// least to the K-th least sample; NaN if there is no counter. It lacks cycles that pass while the core is
-	// halted, or in the kernel.
+	// least to the K-th least sample; NaN if there is no counter, or if it had to share its hardware with others. It
+	// lacks cycles that pass while the core is halted, or in the kernel.
 	Counted stats.Estimate
 	// Wall is the result of Bryant's scheme by the clock alone, from its fastest sample to the K-th. WallClaim
 	// is the error that the scheme claims, (v_K - v_1)/v_1. The bounds are no confidence interval.
@@ -140,12 +141,15 @@ func (c *conclusion) screen() {
 	}
 }
 
+// leastCountedShare is the least share of the time in which the counter of cycles has to count.
+const leastCountedShare = 0.999
+
 // publish sets the figures of Bryant's scheme, and the CPU time.
 func (c *conclusion) publish() {
 	wall, cpu, counted := NewBest(c.m.plan.K), NewBest(c.m.plan.K), NewBest(c.m.plan.K)
 	n := float64(c.Calls)
 	for _, x := range c.Samples {
-		if x.N != c.Calls {
+		if x.N != c.Calls || x.isImpossible() {
 			continue
 		}
 		if !wall.Converged(c.m.plan.Epsilon) {
@@ -160,7 +164,11 @@ func (c *conclusion) publish() {
 	if c.m.station.Use != nil {
 		c.CPU = fromBest(cpu, "ns")
 	}
-	if c.m.station.Counted != nil {
+	switch share := ask(c.m.station.CountedShare, 1); {
+	case c.m.station.Counted == nil:
+	case share < leastCountedShare: // the least samples are those in which it counted least
+		c.Caveats = append(c.Caveats, fmt.Sprintf("the core cycles were counted for %.3g %% of the time, as the counter had to share the hardware with others, and are left out: end what else counts, such as perf", 100*share))
+	default:
 		c.Counted = fromBest(counted, "cycles")
 	}
 }

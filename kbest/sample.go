@@ -75,6 +75,9 @@ func (x *Sample) spentNs() float64 {
 	return math.Max(x.WallNs-float64(x.Use.WaitNs), math.Min(x.WallNs, float64(x.Use.CPUNs)))
 }
 
+// isImpossible reports whether the clock, or a count of the kernel, went back during the sample.
+func (x *Sample) isImpossible() bool { return x.WallNs < 0 || x.Use.CPUNs < 0 || x.Use.WaitNs < 0 }
+
 // take makes one trial of n calls. The timed region holds the work only; around it nothing is allocated.
 func (s *Station) take(subject *Subject, n int) (x Sample) {
 	if s.Settle != nil {

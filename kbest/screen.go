@@ -35,7 +35,7 @@ func (s screen) judge(x *Sample) {
 	x.Corrected, x.Rejected = "", ""
 	x.RunNs = x.WallNs - float64(x.Use.WaitNs)
 	switch {
-	case x.WallNs < 0 || x.Use.CPUNs < 0 || x.Use.WaitNs < 0:
+	case x.isImpossible():
 		x.Rejected = Unclear
 	case x.Migrated:
 		x.Rejected = Migrated
@@ -83,5 +83,10 @@ const sleptShare = 0.05
 
 // slept reports whether the thread gave up its CPU for more than sleptShare of a sample.
 func (s screen) slept(x *Sample) bool {
-	return x.Use.VoluntarySwitches > 0 && x.WallNs-float64(x.Use.WaitNs)-s.cpuNs(x) > sleptShare*x.WallNs
+	return x.Use.VoluntarySwitches > 0 && s.awayNs(x) > sleptShare*x.WallNs
+}
+
+// awayNs returns how long the thread neither ran nor waited for a CPU during a sample, in nanoseconds.
+func (s screen) awayNs(x *Sample) float64 {
+	return x.WallNs - float64(x.Use.WaitNs) - s.cpuNs(x)
 }

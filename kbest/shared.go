@@ -29,7 +29,7 @@ func (c *conclusion) sharingOf(samples []*Sample) env.Sharing {
 	}
 	s := env.SharingOf(probed, nil, unexplainedShare)
 	if s.Told() {
-		if near := env.SharingOf(besideEachOther(probed), nil, unexplainedShare); near.Cost.Known() && !near.Told() {
+		if near := env.SharingOf(besideEachOther(probed), nil, unexplainedShare); near.Samples > 0 && near.Cost.Known() && !near.Told() {
 			s.Cost = near.Cost
 		}
 	}

@@ -22,6 +22,8 @@ type Station struct {
 	// Counted returns the number of cycles that a hardware counter has counted of the thread in user space. It
 	// must not allocate. It is nil if there is no counter.
 	Counted func() int64
+	// CountedShare returns the share of the time in which that counter counted. It is nil if it always does.
+	CountedShare func() float64
 	// Turns asks the scheduler for long time slices, or for the usual ones again. It is nil if the scheduler
 	// can't be asked.
 	Turns func(long bool)

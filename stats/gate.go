@@ -74,21 +74,32 @@ func (g Gate) Sides(alone []float64, pairs int, within func(i int) bool) (beyond
 	return beyond, sides
 }
 
-// IsRate reports whether more of a metric is better: its name, or unit, ends in /s.
-func IsRate(metric string) bool { return strings.HasSuffix(metric, "/s") }
+// IsRate reports whether more of a metric is better: its name, or unit, ends in /s, /sec or /second.
+func IsRate(metric string) bool {
+	return strings.HasSuffix(metric, "/s") || strings.HasSuffix(metric, "/sec") || strings.HasSuffix(metric, "/second")
+}
+
+// commonZeros is the least share of zeros among the values of a metric at which zeros count as common.
+const commonZeros = 0.1
 
 // RatiosOfMetric pairs the values of a metric of two subjects. The ratio of a rate is inverted,
-// because more is better: above 1 is always worse. If any value is 0 or below least, the same is
-// added to all of them, so that there is a ratio, and a few stray counts do not make a large one: 1
-// to counts, which have a least above 0, and to others the median of the values above 0.
+// because more is better: above 1 is always worse. A pair with a 0 has no ratio.
+//
+// If any count, which has a least above 0, is 0 or below least, 1 is added to all of them, so that a few
+// stray counts do not make a large ratio. To other values their median, of those above 0, is added if zeros
+// are common, which brings all ratios nearer to 1. Otherwise pairs with a 0 are left out.
 func RatiosOfMetric(first, second []float64, isRate bool, least float64) (pairs Pairs, added float64) {
 	all := slices.Concat(first, second)
-	if slices.ContainsFunc(all, func(x float64) bool { return x == 0 || x < least }) {
-		added = 1
-		positive := slices.DeleteFunc(all, func(x float64) bool { return !(x > 0) })
-		if least == 0 && len(positive) > 0 {
-			added = Median(positive)
+	switch positive := slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return !(x > 0) }); {
+	case least > 0:
+		if slices.ContainsFunc(all, func(x float64) bool { return x < least }) {
+			added = 1
 		}
+	case len(all) == 0 || float64(len(all)-len(positive)) < commonZeros*float64(len(all)):
+	case len(positive) == 0:
+		added = 1
+	default:
+		added = Median(positive)
 	}
 	for i := range first {
 		x, y := first[i]+added, second[i]+added

@@ -27,8 +27,9 @@ func TestSidesOfASuite(t *testing.T) {
 }
 
 // Above 1 is always worse: 80 after 100 operations a second, and 125 after 100 faults, are 1.25.
-// Zeros make no ratio. Of counts, 3 after 0 is 4 after 1. Of other figures, the median of those above 0 is added: three times as
-// many misses were 4 % more where one was 0.
+// Zeros make no ratio. Of counts, 3 after 0 is 4 after 1. Of other figures, the median of those above 0 is added if zeros are
+// common: three times as many misses were 4 % more where one was 0. If they are rare, their pairs are left out: 108 after 100
+// was 1.04 because of one 0.
 func TestRatiosOfMetrics(t *testing.T) {
 	for _, c := range []struct {
 		first, second []float64
@@ -43,6 +44,8 @@ func TestRatiosOfMetrics(t *testing.T) {
 		{[]float64{0.02, 0.02, 0}, []float64{0.06, 0.06, 0.06}, false, 0, []float64{0.12 / 0.08, 0.12 / 0.08, 0.12 / 0.06}},
 		{[]float64{0, 0}, []float64{0, 0}, false, 0, []float64{1, 1}},
 		{[]float64{0.25, 1}, []float64{1.5, 1}, false, 0.5, []float64{2, 1}},
+		{slices.Repeat([]float64{100}, 10), append(slices.Repeat([]float64{108}, 9), 0), false, 0, slices.Repeat([]float64{1.08}, 9)},
+		{nil, nil, false, 0, nil},
 	} {
 		pairs, _ := RatiosOfMetric(c.first, c.second, c.isRate, c.least)
 		for i, log := range pairs.Logs() {
@@ -56,5 +59,8 @@ func TestRatiosOfMetrics(t *testing.T) {
 	}
 	if !IsRate("MB/s") || IsRate("s") || IsRate("B/op") {
 		t.Error("rates are what ends in /s")
+	}
+	if !IsRate("iter/sec") || !IsRate("ops/second") || IsRate("sec") || IsRate("second") {
+		t.Error("rates are what ends in /sec or /second, too")
 	}
 }

@@ -25,7 +25,8 @@ import (
 // confidence sequences by betting, one after de la Peña and one on ranks, show it in 90 of 100 runs with
 // 40 pairs.
 type Looks struct {
-	// First is the number of samples at the first look.
+	// First is the number of samples at the first look. Below 3 it counts as 3, so that each look has more samples than the one
+	// before it.
 	First int
 }
 
@@ -71,8 +72,13 @@ func (l Looks) Last(n int) (last int) {
 	return last
 }
 
+// leastFirst is the least number of samples at the first look from which growthOfLooks gives more at each look, rounded down.
+const leastFirst = 3
+
 // at returns the number of samples at look j, counted from 0.
-func (l Looks) at(j int) int { return int(float64(l.First) * math.Pow(growthOfLooks, float64(j))) }
+func (l Looks) at(j int) int {
+	return int(float64(max(leastFirst, l.First)) * math.Pow(growthOfLooks, float64(j)))
+}
 
 // upTo returns the numbers of samples at the looks of a sequence that ended after n samples.
 func (l Looks) upTo(n int) (all []int) {

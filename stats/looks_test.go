@@ -30,6 +30,37 @@ func TestSignedRankTail(t *testing.T) {
 	}
 }
 
+// More samples than are counted exactly, with ties and with samples at the centre. The expected values were counted over all
+// choices of signs by a program in Python, with whole numbers. The normal distribution without its steps gave 0.00078 for the
+// first, 0.0289 for the second, and 0.5 for the last.
+func TestSignedRankTailOfTies(t *testing.T) {
+	type group struct {
+		value float64
+		n     int
+	}
+	for _, c := range []struct {
+		groups []group
+		want   float64
+		most   float64 // the greatest value that is not much too cautious
+	}{
+		{[]group{{1, 150}, {-1, 100}}, 0.0009416504675380785, 0.00099},
+		{[]group{{0, 290}, {1, 8}, {-1, 2}}, 0.0546875, 0.0546875},
+		{[]group{{0, 1000}, {1, 150}, {-1, 100}}, 0.0009416504675380785, 0.00099},
+		{[]group{{1, 70}, {-1, 50}, {2, 72}, {-2, 48}}, 0.0037070151215709123, 0.0043},
+		{[]group{{1, 60}, {-1, 40}, {2, 55}, {-2, 45}, {3, 40}, {-3, 20}}, 0.001380417346220681, 0.00155},
+		{[]group{{1, 150}, {-1, 99}, {2, 1}}, 0.0005186543679173824, 0.00055},
+		{[]group{{0, 250}}, 1, 1},
+	} {
+		var samples []float64
+		for _, g := range c.groups {
+			samples = append(samples, slices.Repeat([]float64{g.value}, g.n)...)
+		}
+		if got := SignedRankTail(samples, 0); got < c.want*(1-1e-9) || got > c.most*(1+1e-9) {
+			t.Errorf("%v: %v, want %v to %v", c.groups, got, c.want, c.most)
+		}
+	}
+}
+
 // The bounds are where the tail probability reaches the given chance, for few samples and for many.
 func TestSignedRankBounds(t *testing.T) {
 	if lo, hi := SignedRankBounds([]float64{1, 2, 3, 4, 5, 6, 7, 8}, 1./256); lo != 1 || hi != 8 {
@@ -121,6 +152,18 @@ func TestLooks(t *testing.T) {
 	}
 	if p := l.Above(apart, 0); math.Abs(p-1/(0.3*1024)) > 1e-9 {
 		t.Errorf("P = %v, want that of ten of ten divided by the first share", p)
+	}
+}
+
+// Each look has more samples than the one before it, whatever the number at the first one. With none, looks never ended.
+func TestLooksRise(t *testing.T) {
+	for _, first := range []int{-1, 0, 1, 2, 3, 4, 10} {
+		l := Looks{First: first}
+		for j := range 20 {
+			if l.at(j+1) <= l.at(j) || l.at(0) != max(3, first) {
+				t.Fatalf("first %d: looks %d and %d are at %d and %d", first, j, j+1, l.at(j), l.at(j+1))
+			}
+		}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// mostRanked is the largest number of samples for which the signed ranks are counted exactly. For more,
-// the normal distribution is used, whose tails are heavier.
+// mostRanked is the largest number of signed ranks that are counted exactly, if that takes at most mostCounting steps.
+// For more, the normal distribution is used, whose tails are heavier.
 const mostRanked = 200
 
 // SignedRankTail returns the one-sided P value of Wilcoxon's signed-rank test: if the samples are
@@ -34,14 +34,28 @@ func SignedRankTail(samples []float64, centre float64) float64 {
 		}
 		variance += float64(ranks[i]) * float64(ranks[i]) / 4
 	}
-	if len(ranks) > mostRanked {
-		return distuv.UnitNormal.Survival((float64(above) - float64(sum(ranks))/2) / math.Sqrt(math.Max(1, variance)))
+	ranks = slices.DeleteFunc(ranks, func(rank int) bool { return rank == 0 })
+	if total := float64(sum(ranks)); len(ranks) > mostRanked || float64(len(ranks))*total > mostCounting {
+		least := float64(above) - float64(leastStep(ranks))/2 // the normal distribution has no steps
+		return distuv.UnitNormal.Survival((least - total/2) / math.Sqrt(variance))
 	}
 	tail := 0.
 	for _, share := range signShares(ranks)[above:] {
 		tail += share
 	}
 	return math.Min(1, tail)
+}
+
+// leastStep returns the least difference between two different ranks, or between a rank and 0: sums of ranks mostly lie
+// that far apart or further.
+func leastStep(ranks []int) int {
+	step, last := math.MaxInt, 0
+	for _, rank := range slices.Sorted(slices.Values(ranks)) {
+		if rank > last {
+			step, last = min(step, rank-last), rank
+		}
+	}
+	return step
 }
 
 // SignedRankBounds bounds the centre about which the samples are distributed symmetrically. Each bound is wrong

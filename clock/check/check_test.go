@@ -12,6 +12,7 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/machine"
+	"chronoscope/stats"
 )
 
 func TestOrder(t *testing.T) {
@@ -197,6 +198,29 @@ func TestHandOverEndsWithItsContext(t *testing.T) {
 	for i, h := range handed {
 		if h.Ticks != int64(i+1) {
 			t.Fatalf("reading %d is %d", i, h.Ticks)
+		}
+	}
+}
+
+// A plan that is left out is the default one. It was a division by zero.
+func TestPlanThatIsLeftOut(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	monotonic, err := clock.Open("go-time-now")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := clock.Rated{Clock: monotonic, TickNs: stats.Estimate{Value: 1, Lo: 1, Hi: 1}, AccuracyNs: 1}
+	reference := c
+	reference.Clock = clock.New(clock.Clock{Name: "monotonic", Kind: clock.KindWall, UnitNs: 1}, monotonic.Read)
+	q := Request{Clocks: []clock.Rated{c, reference}}
+	if r, err := Local(ctx, q); r == nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, plan := range []Plan{{Watch: -1, Every: 1}, {Watch: 1, Every: -1}, {Watch: time.Second}, {Watch: 1, Every: 1, HandOvers: -1}} {
+		q.Plan = plan
+		if r, err := Local(ctx, q); r == nil || err == nil || errors.Is(err, context.Canceled) {
+			t.Errorf("%+v: %+v, %v", plan, r, err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type Request struct {
 	// should hold all clocks that can be read, above all monotonic-raw and monotonic. If the
 	// length of a clock's tick is not known, only its order is checked.
 	Clocks []clock.Rated
-	Plan   Plan
+	Plan   Plan // a zero Plan stands for [DefaultPlan]
 	// CPUs are the CPUs that hand readings over; if empty, those that the calling thread may use.
 	CPUs     []int
 	Seed     uint64
@@ -26,8 +26,15 @@ type Request struct {
 
 // Local checks clocks of this process for as long as the plan says. If a clock counts for a
 // thread, the calling goroutine must be locked to that thread. If ctx ends early, Local returns
-// the report on what was gathered so far and ctx's error. It returns no other error.
+// the report on what was gathered so far and ctx's error. The only other error is that of a plan with a time below 0,
+// or with no time for looks; the report is empty then.
 func Local(ctx context.Context, q Request) (*Report, error) {
+	if q.Plan == (Plan{}) {
+		q.Plan = DefaultPlan
+	}
+	if err := q.Plan.check(); err != nil {
+		return &Report{Findings: []Finding{}}, err
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	started := time.Now()

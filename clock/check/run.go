@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +28,14 @@ var (
 	DefaultPlan  = Plan{Watch: 2400 * time.Millisecond, Every: 10 * time.Millisecond, HandOvers: 600 * time.Millisecond}
 	ThoroughPlan = Plan{Watch: 11 * time.Second, Every: 10 * time.Millisecond, HandOvers: 3 * time.Second}
 )
+
+// check returns an error if the plan is not possible.
+func (p Plan) check() error {
+	if p.Watch <= 0 || p.Every <= 0 || p.HandOvers < 0 {
+		return fmt.Errorf("check: looks for %v, every %v, and hand-overs for %v: choose times above 0", p.Watch, p.Every, p.HandOvers)
+	}
+	return nil
+}
 
 // passes is how many times all pairs of CPUs play, spread evenly over the watch. An offset in
 // the middle of the watch needs passes before and after it.
