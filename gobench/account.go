@@ -95,18 +95,20 @@ func accounting(ctx context.Context, dir, into string) (replaced overlay, err er
 
 // take puts what the account says into an observation of the same process.
 func (a account) take(o *Observation) {
-	if math.Abs(a.timedNs-o.TimedNs) <= 1.01*o.RoundingNs { // unless the benchmark reports another time
+	if o.OwnTime = math.Abs(a.timedNs-o.TimedNs) > 1.01*o.RoundingNs; !o.OwnTime {
 		o.TimedNs, o.RoundingNs = a.timedNs, 0.5
 	}
+	o.ExactCounts = true
 	for i, m := range o.Metrics {
-		switch m.Unit {
-		case allocsUnit:
-			o.Metrics[i].Value = a.allocs / float64(o.N)
-		case bytesUnit:
-			o.Metrics[i].Value = a.bytes / float64(o.N)
+		total, counted := map[string]float64{allocsUnit: a.allocs, bytesUnit: a.bytes}[m.Unit]
+		switch exact := total / float64(o.N); {
+		case !counted:
+		case m.Value == math.Floor(exact):
+			o.Metrics[i].Value = exact
+		default: // the benchmark reports its own, which is printed as a whole number, too
+			o.ExactCounts = false
 		}
 	}
-	o.ExactCounts = true
 	if !a.looked {
 		return
 	}

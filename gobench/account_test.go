@@ -69,6 +69,15 @@ func TestAccountIsTaken(t *testing.T) {
 	}
 }
 
+// Allocations that a benchmark reports itself stay as they are. They were replaced by those that the testing package counted.
+func TestOwnCountsAreKept(t *testing.T) {
+	const line = "BenchmarkX-2 \t     160\t      1000 ns/op\t      24 B/op\t       3 allocs/op\t@chronoscope 160077 1590 3999\n"
+	o, a, err := resultOf(line, "BenchmarkX")
+	if a.take(&o); err != nil || o.Metrics[0].Value != 3999./160 || o.Metrics[1].Value != 3 || o.ExactCounts {
+		t.Errorf("%+v: %v", o, err)
+	}
+}
+
 // exactCounts is what an iteration is said to allocate, from the totals of runs of few and many.
 func exactCounts(few, many, n float64, unit string) float64 {
 	run := func(count float64, n int) Observation {

@@ -281,6 +281,27 @@ func (r *callsRunner) RunCalls(_ context.Context, _ Benchmark, n int) (all []cal
 	return all, r.err
 }
 
+// The printed MB/s is of a time that includes the work of the recorder: it becomes that of the calls alone. A time of the
+// benchmark's own stays.
+func TestSpeedOfTimedCalls(t *testing.T) {
+	var calls []call
+	for i := range 100 {
+		calls = append(calls, call{timedNs: 255, wallNs: 5200, cpuNs: 5200, sameThread: true, chainNs: 55 + 64*float64(1+i%2), twice: i%2 == 1})
+	}
+	printed := func() Observation {
+		return Observation{N: 100, TimedNs: 100 * 1000, Metrics: []Metric{{Unit: "MB/s", Value: 8}, {Unit: "frogs/op", Value: 3}}}
+	}
+	o := printed().timedByCalls(calls) // 8 kB in 255 ns each
+	if math.Abs(o.TimedNs-25500) > 1 || math.Abs(o.Metrics[0].Value-8e3/255) > 0.01 || o.Metrics[1].Value != 3 {
+		t.Errorf("%+v, want %.4g MB/s", o, 8e3/255)
+	}
+	own := printed()
+	own.OwnTime = true
+	if o := own.timedByCalls(calls); o.TimedNs != 100*1000 || o.Apart != nil || o.Metrics[0].Value != 8 {
+		t.Errorf("a time of its own became %+v", o)
+	}
+}
+
 // As many calls are timed as fit into the time.
 func TestCallsFitIntoTheTime(t *testing.T) {
 	series := func(iterationNs float64) *Series {

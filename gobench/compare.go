@@ -264,6 +264,8 @@ func commonBasis(a, b *Result) Basis {
 	switch {
 	case a.Basis == b.Basis && a.Basis != "": // it is empty if no time is known
 		return a.Basis
+	case a.timed.kind.ownTime || b.timed.kind.ownTime:
+		return Timer
 	case a.timed.kind.byClock() && b.timed.kind.byClock():
 		return Timer
 	case a.timed.kind.alone && b.timed.kind.alone:

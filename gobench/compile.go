@@ -20,9 +20,21 @@ import (
 type Build struct {
 	// Tests are benchmarks without a name, one for each package that has tests.
 	Tests []Benchmark
-	// Failed has what the compiler said about packages that did not compile.
-	Failed []error
+	// Failed are the packages that did not compile.
+	Failed []*PackageError
 }
+
+// PackageError says why the benchmarks of a package can't be measured.
+type PackageError struct {
+	Package string // its import path
+	Err     error
+}
+
+// Error returns the reason, which names the package.
+func (e *PackageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *PackageError) Unwrap() error { return e.Err }
 
 // Building is how tests are compiled.
 type Building struct {
@@ -36,6 +48,8 @@ type Building struct {
 	Seed uint64
 	// Calls adds a binary of each package that can time single calls of all its benchmarks.
 	Calls bool
+	// MayLack leaves out packages that do not exist, in place of an error.
+	MayLack bool
 }
 
 // flags returns the flags for go list and go test.
@@ -109,6 +123,10 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 	if err != nil {
 		return Build{}, err
 	}
+	if i := slices.IndexFunc(packages, listed.isMissing); i >= 0 && !(building.MayLack && inModule(ctx, dir)) {
+		return Build{}, notFound(patterns, errors.New(packages[i].Error.Err))
+	}
+	packages = slices.DeleteFunc(packages, listed.isMissing)
 	if building.Layouts > 1 {
 		building.LDFlags, err = building.withGoFlags(ctx, dir)
 		if err != nil {
@@ -121,7 +139,7 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 	}
 	var b Build
 	for i, p := range packages {
-		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 && p.Error == nil { // the compiler says what the error is
 			continue
 		}
 		test, err := building.compile(ctx, dir, filepath.Join(into, strconv.Itoa(i)), p, account)
@@ -129,7 +147,7 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 			if ctx.Err() != nil {
 				return b, ctx.Err()
 			}
-			b.Failed = append(b.Failed, fmt.Errorf("compiling the tests of %s: %w", p.ImportPath, err))
+			b.Failed = append(b.Failed, &PackageError{p.ImportPath, fmt.Errorf("compiling the tests of %s: %w", p.ImportPath, err)})
 			continue
 		}
 		if _, err := os.Stat(test.Binary); err == nil {
@@ -144,7 +162,7 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 func (b Building) compile(ctx context.Context, dir, base string, p listed, replaced overlay) (test Benchmark, err error) {
 	test = Benchmark{Package: p.ImportPath, Dir: p.Dir, Binary: base + ".test"}
 	link := func(ctx context.Context, binary string, layout int, replaced overlay) error {
-		overlaid, err := replaced.flags(binary + ".json")
+		overlaid, err := replaced.flags(ctx, dir, binary+".json")
 		if err != nil {
 			return err
 		}
@@ -184,16 +202,33 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 type listed struct {
 	ImportPath, Dir           string
 	TestGoFiles, XTestGoFiles []string
+	Error                     *struct{ Err string } // nil if it can be loaded
 }
 
+// isMissing reports whether the package does not exist. One that exists, but can't be loaded, has a folder.
+func (p listed) isMissing() bool { return p.Error != nil && p.Dir == "" }
+
+// inModule reports whether dir is in a Go module. Elsewhere go list -e reports packages that exist as missing.
+func inModule(ctx context.Context, dir string) bool {
+	file, err := tool(ctx, dir, "go", "env", "GOMOD")
+	file = strings.TrimSpace(file)
+	return err == nil && file != "" && file != os.DevNull
+}
+
+// notFound returns the error for patterns that name no packages.
+func notFound(patterns []string, err error) error {
+	return fmt.Errorf("finding the packages %s: %w: ask for packages of the module that you are in, or go to theirs first", strings.Join(patterns, " "), err)
+}
+
+// list returns the packages that the patterns name, also those that are missing or can't be loaded, with their errors.
 func list(ctx context.Context, dir string, flags, patterns []string) ([]listed, error) {
-	args := append([]string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}, flags...)
+	args := append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Error"}, flags...)
 	output, err := tool(ctx, dir, "go", append(args, patterns...)...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("finding the packages %s: there is no go command in PATH: install Go, or add the folder of its go command to PATH", strings.Join(patterns, " "))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("finding the packages %s: %w: ask for packages of the module that you are in, or go to theirs first", strings.Join(patterns, " "), err)
+		return nil, notFound(patterns, err)
 	}
 	var all []listed
 	for decoder := json.NewDecoder(strings.NewReader(output)); ; {

@@ -41,14 +41,14 @@ func (p Processes) Discover(ctx context.Context, test Benchmark, pattern string)
 		l := parseListing(output)
 		regular := strings.HasSuffix(strings.TrimSpace(output), "FAIL") && len(l.failed) > 0
 		early := err != nil || run.Failure() != nil && !regular
-		if early && len(l.unfinished) == 0 {
+		name := l.ending(output)
+		if early && name == "" {
 			return found, fmt.Errorf("the tests of %s end beside their benchmarks (%s): %s", test.Package, why, lastLine(output))
 		}
 		if !early {
 			found.take(test, l, output)
 			return found, nil
 		}
-		name := l.unfinished[0]
 		found.Failed = append(found.Failed, &FailedError{Benchmark: test.named(name), Why: why, Output: said(output, name, len(output))})
 		crashed = append(crashed, exactly(name))
 	}

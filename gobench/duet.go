@@ -85,8 +85,8 @@ const duetsFrom = 0.5
 const mostAtOnce = 0.3
 
 // suitDuets reports whether the two benchmarks of a group may be measured in duets: both compute all the time, in one thread at
-// a time or in one goroutine, so that their CPU time is about their time (the bounds of [duetPairs] allow for the rest), and
-// nothing but times and allocations has a limit.
+// a time or in one goroutine, so that their CPU time is about their time (the bounds of [duetPairs] allow for the rest), neither
+// reports a longer time of its own, and nothing but times and allocations has a limit.
 func (m *measurement) suitDuets(group []*Series) bool {
 	runner, ok := m.runner.(DuetRunner)
 	if !ok || !runner.CanDuet() || len(group) != 2 || group[0].many != group[1].many {
@@ -107,7 +107,7 @@ func (m *measurement) suitDuets(group []*Series) bool {
 		r := Conclude(s, m.plan, m.setting)
 		k := r.timed.kind
 		collects := s.oneGoroutine() && !k.blocks && stats.Median(r.atOnceShares()) < mostAtOnce
-		return !k.alone && !collects || k.mayBlock || k.apart || k.untimed > nothingMissing
+		return !k.alone && !collects || k.mayBlock || k.apart || k.ownTime || k.untimed > nothingMissing
 	})
 }
 
@@ -174,8 +174,9 @@ func pairsOf(group []*Series, duets bool) int {
 }
 
 // runDuet makes one more duet of a group, of few and of many iterations, in random order. The late runs come before the
-// first one. If a benchmark fails in a duet, perhaps because both use the same file or port, the group goes on without duets,
-// or ends with those that it has if the gate has looked at them.
+// first one. If a benchmark fails in a duet, perhaps because both use the same file or port, the group goes on without duets.
+// If the gate has looked at them, the group ends with those that it has, and each runs once by itself, which shows whether it
+// fails there, too.
 func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standing) error {
 	if len(group[0].Duets) == 0 {
 		for _, s := range group {
@@ -195,10 +196,15 @@ func (m *measurement) runDuet(ctx context.Context, group []*Series, now *standin
 		switch {
 		case errors.As(err, &failed):
 			group[0].NoDuets, group[1].NoDuets = failed, failed
-			if now.lookedAt > 0 {
-				now.decided = true
-			} else {
+			if now.lookedAt == 0 {
 				*now, group[0].Duets, group[1].Duets = standing{noDuets: true}, nil, nil
+				return nil
+			}
+			now.decided = true
+			for _, s := range group {
+				if _, err := m.run(ctx, s, n, false); err != nil {
+					return err
+				}
 			}
 			return nil
 		case err != nil:

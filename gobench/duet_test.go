@@ -315,6 +315,61 @@ func TestFailureInALateDuet(t *testing.T) {
 	}
 }
 
+// crashing is a runner whose new revision also fails by itself from its first failure in a duet on.
+type crashing struct{ *recordedCore }
+
+func (c crashing) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	if c.duets >= c.fails && b.Revision == "" {
+		return Observation{}, &FailedError{Benchmark: b, Why: "it crashes"}
+	}
+	return c.recordedCore.Run(ctx, b, n, traced)
+}
+
+// A benchmark that fails in a late duet, and then by itself, fails. The gate passed with the duets before that.
+func TestCrashInALateDuet(t *testing.T) {
+	runner, plan := crashing{recordedCores(t, 1)[0]}, quickGate(time.Minute, 0.01)
+	runner.fails, runner.slower = 41, map[string]float64{"BenchmarkX": 1.01}
+	_, series := compareOn(runner, []string{"BenchmarkX"}, plan)
+	then, now := series[0][0], series[0][1]
+	if then.Failure != nil || now.Failure == nil || now.Failure.Why != "it crashes" || !Conclude(now, plan, quietSetting()).Failed || len(now.Duets) != 20 {
+		t.Errorf("%d duets, failures %v and %v", len(now.Duets), then.Failure, now.Failure)
+	}
+}
+
+// reporting is a runner whose benchmarks wait for a CPU, and report a time of their own as ns/op: a multiple of their time that
+// depends on the revision. A revision without a factor reports its time.
+type reporting struct {
+	*recordedCore
+	factors map[string]float64
+}
+
+func (r reporting) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	o, err := r.recordedCore.Run(ctx, b, n, traced)
+	waitNs := (0.2 + 0.2*r.rng.Float64()) * o.CPUNs
+	o.WaitNs, o.WallNs, o.ProcessNs = o.WaitNs+waitNs, o.WallNs+waitNs, o.ProcessNs+waitNs
+	if factor, ok := r.factors[b.Revision]; ok {
+		o.TimedNs, o.OwnTime = factor*o.TimedNs, true
+	} else {
+		o.TimedNs += waitNs
+	}
+	return o, err
+}
+
+// A time of the benchmark's own is compared as it was reported, and not by CPU times or duets, which say nothing of it.
+func TestOwnTimeHasNoDuets(t *testing.T) {
+	for name, c := range map[string]struct {
+		factors map[string]float64
+		want    float64
+	}{"both": {map[string]float64{"then": 3, "": 3.3}, 1.1}, "the new one": {map[string]float64{"": 3}, 3}} {
+		for _, core := range recordedCores(t, 1) {
+			j, _ := compareOn(reporting{core, c.factors}, []string{"BenchmarkX"}, quickGate(6*time.Second, 0.01))
+			if core.duets > 0 || j[0].Basis != Timer || j[0].B.Basis != Timer || math.Abs(j[0].Ratio.Value/c.want-1) > 0.3 || j[0].Ratio.Hi < c.want {
+				t.Errorf("%s: %d duets, by %s, ratio %+v, the new time by %s", name, core.duets, j[0].Basis, j[0].Ratio, j[0].B.Basis)
+			}
+		}
+	}
+}
+
 // A revision that also waits for 3 % of its time, for something other than a CPU, is not within 2 %: its CPU time tells
 // nothing of that. If both wait, that cancels.
 func TestWaitsInDuets(t *testing.T) {

@@ -284,6 +284,31 @@ func TestRatesAreTurnedRound(t *testing.T) {
 	}
 }
 
+// A pair with a zero is left out, and each other pair stays with the layout in which it was measured.
+func TestZeroOfAMetric(t *testing.T) {
+	of := func(value func(i int) float64) *Result {
+		r := &Result{Benchmark: Benchmark{Layouts: make([]string, 2)}}
+		for i := range 20 {
+			r.Repetitions = append(r.Repetitions, Repetition{Layout: 1 + i%2, Many: Observation{N: 1 + i, Metrics: []Metric{{Unit: "misses", Value: value(i)}}}})
+		}
+		return r
+	}
+	c := CompareMetric(of(func(int) float64 { return 100 }), of(func(i int) float64 {
+		if i == 4 {
+			return 0
+		}
+		return []float64{108, 216}[i%2] // in the two layouts
+	}), "misses", 1)
+	if c.pairs.Len() != 19 || len(c.at) != 19 {
+		t.Fatalf("%d pairs of the repetitions %v", c.pairs.Len(), c.at)
+	}
+	for i, log := range c.pairs.Logs() {
+		if want := []float64{1.08, 2.16}[c.at[i]%2]; math.Abs(math.Exp(log)-want) > 1e-9 {
+			t.Errorf("repetition %d: %v times as many, want %v", c.at[i], math.Exp(log), want)
+		}
+	}
+}
+
 // An allocation more is sure from eight repetitions, on a machine that has no time for more, and
 // whatever became of the times; a count that is larger by chance in some of them is not.
 func TestFewCountsAreEnough(t *testing.T) {

@@ -56,7 +56,9 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 			most = mostApart
 		}
 		sure := n >= sureN || n > fewestFew && processNs(o) > float64(m.plan.MaxTime)/20
-		if sure && grown >= goal/ratio || float64(n) >= most || s.spent > m.plan.MaxTime/3 {
+		fits := m.searchRunNs() / math.Max(1, s.clockNs(o)) // the timer may stand still for most of an iteration
+		long := n > fewestFew && float64(n) > fits          // then twice as many would take too long
+		if sure && grown >= goal/ratio || float64(n) >= most || long || s.spent > m.plan.MaxTime/3 {
 			many := math.Min(goal/grown*float64(n-fewestFew)*ratio/(ratio-1), 2*ratio*float64(n))
 			if m.plan.Gate != nil {
 				many = math.Max(many, fewestGated)
@@ -68,8 +70,33 @@ func (m *measurement) choose(ctx context.Context, s *Series) error {
 		if n == fewestFew {
 			onceNs = grown
 		}
-		n = int(math.Min(most, math.Max(float64(n)*2, math.Min(float64(n)*100, 1.2*goal/ratio/grown*float64(n)))))
+		wanted := math.Min(fits, 1.2*goal/ratio/grown*float64(n))
+		n = int(math.Min(most, math.Max(float64(n)*2, math.Min(float64(n)*100, wanted))))
 	}
+}
+
+// searchRunNs returns how long the iterations of a run of the search may take. A run of twice as many iterations as a shorter
+// one may take twice this time, which is within the timeout.
+func (m *measurement) searchRunNs() float64 {
+	most := m.plan.MaxTime / 20
+	if p, ok := m.runner.(Processes); ok && p.Timeout > 0 {
+		most = min(most, p.Timeout/4)
+	}
+	return float64(most)
+}
+
+// clockNs returns the time of an iteration by the clock, as a run of the search for iterations shows it: beyond the first run,
+// which may fill caches.
+func (s *Series) clockNs(o Observation) float64 {
+	if o.N == fewestFew {
+		_, iterationNs := s.firstCosts()
+		return iterationNs
+	}
+	ofRun := processNs
+	if o.alone() && s.first.alone() {
+		ofRun = wallNs
+	}
+	return (ofRun(o) - ofRun(s.first)) / float64(o.N-fewestFew)
 }
 
 // affordsOne reports whether one repetition with the fewest iterations would end within twice the plan's time for the

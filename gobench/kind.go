@@ -60,6 +60,7 @@ type kind struct {
 	overlaps   bool      // threads ran at once: the CPU time of nearly all runs exceeds their time by the clock
 	untimed    float64
 	apart      bool // each call was timed by itself, as the loop stops the timer
+	ownTime    bool // it reports a time of its own that is not shorter than that of its iterations: its CPU time does not tell it
 }
 
 // kindOf classifies a benchmark by the repetitions that were not left out. If tracing slows it, the traced
@@ -123,6 +124,7 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	if k.apart = !slices.ContainsFunc(k.used, func(rep Repetition) bool { return rep.Few.Apart == nil || rep.Many.Apart == nil }); k.apart {
 		k.waitPerTimed, k.undelayed = 0, true // waits were outside of the timed parts, or the calls are corrected for them
 	}
+	k.ownTime = k.untimed == 0 && slices.ContainsFunc(k.used, func(rep Repetition) bool { return rep.Few.OwnTime || rep.Many.OwnTime })
 	atOnce := each(k.used, func(rep Repetition) float64 { return rep.Many.CPUNs / rep.Many.WallNs })
 	slices.Sort(atOnce)
 	k.overlaps = stats.Quantile(atOnce, strayShare) > 1
@@ -215,7 +217,7 @@ func (k kind) typical(of func(Repetition) float64) float64 { return stats.Median
 // basis returns the basis of the figure.
 func (k kind) basis() Basis {
 	switch {
-	case k.apart:
+	case k.apart, k.ownTime:
 		return Timer
 	case k.alone && (!k.byClock() || k.missing > nothingMissing): // it waited, slept, or a hypervisor had the CPU
 		return CPUTime

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -270,6 +272,25 @@ func TestLayoutsAreLinked(t *testing.T) {
 	}
 	if flags := (Building{}).link(0); flags != nil {
 		t.Errorf("the usual layout has flags: %q", flags)
+	}
+}
+
+// A list of replaced files in GOFLAGS is the user's own, also if go env -w has set it: no other is given.
+func TestUsersOverlayIsKept(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "replaced.json")
+	t.Setenv("GOFLAGS", "")
+	t.Setenv("GOENV", filepath.Join(dir, "env"))
+	for flags, want := range map[string]int{"-v": 1, "-overlay=/users.json": 0} {
+		if err := os.WriteFile(filepath.Join(dir, "env"), []byte("GOFLAGS="+flags+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (overlay{"a": "b"}).flags(background, dir, path); err != nil || len(got) != want {
+			t.Errorf("%s: %q, want %d: %v", flags, got, want, err)
+		}
 	}
 }
 

@@ -31,9 +31,9 @@ func notesOf(binary string, calls int) notes {
 	return n
 }
 
-// env returns the environment that tells the benchmark the file's path.
+// env returns the variables that tell the benchmark the file's path.
 func (n notes) env() []string {
-	return append(os.Environ(), "CHRONOSCOPE_CALLS="+n.path, "CHRONOSCOPE_MOST="+strconv.Itoa(n.calls))
+	return []string{"CHRONOSCOPE_CALLS=" + n.path, "CHRONOSCOPE_MOST=" + strconv.Itoa(n.calls)}
 }
 
 // read returns the calls, and removes the file. It returns none if the benchmark has no loop that notes them.
@@ -157,12 +157,13 @@ func trimmedMean(sorted []float64) (mean float64) {
 	return mean
 }
 
-// timedByCalls takes the time of a run from its calls, if its loop stops its timer. TimedNs becomes the time
-// that go test would print, and Apart gets the time without the cost of the clock.
+// timedByCalls takes the time of a run from its calls, if its loop stops its timer, and the benchmark reports no time of its
+// own. TimedNs becomes the time that go test would print, and Apart gets the time without the cost of the clock. The printed
+// MB/s is of a time that includes the work of the recorder, and becomes that of TimedNs.
 //
 // The waits of all blocking calls together are no more than those of the process, if these are known.
 func (o Observation) timedByCalls(calls []call) Observation {
-	if len(calls) == 0 {
+	if len(calls) == 0 || o.OwnTime {
 		return o
 	}
 	leastNs := math.Inf(1)
@@ -186,7 +187,13 @@ func (o Observation) timedByCalls(calls []call) Observation {
 		printed = cost / 2
 	}
 	scale := float64(o.N) / float64(len(calls))
+	printedNs := o.TimedNs
 	o.TimedNs, o.RoundingNs = math.Max(0, timed-cost+printed)*scale, 0
+	for i, m := range o.Metrics {
+		if m.Unit == "MB/s" && o.TimedNs > 0 {
+			o.Metrics[i].Value *= printedNs / o.TimedNs
+		}
+	}
 	o.Apart = &Apart{LowNs: (low - cost) * scale, HighNs: (high - cost) * scale}
 	return o
 }

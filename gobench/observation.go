@@ -13,6 +13,9 @@ type Observation struct {
 	// TimedNs is the time of the N iterations by the benchmark's own timer. It was printed rounded, and may be
 	// off by RoundingNs.
 	TimedNs, RoundingNs float64
+	// OwnTime says that the benchmark reports a time of its own as ns/op (b.ReportMetric), and not that of its timer. False
+	// if unknown.
+	OwnTime bool
 	// WallNs, CPUNs, InvoluntarySwitches and the fields up to WaitNs are those of the N iterations alone if the
 	// process read its own counters ([Benchmark.Accounts]), and else of the whole process.
 	WallNs, CPUNs       float64

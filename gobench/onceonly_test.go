@@ -194,6 +194,40 @@ func (f runnerOf) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obs
 	return f(b, n, traced), nil
 }
 
+// The timer of a loop stands still for most of an iteration: the search for iterations goes by the clock. Its third run was to
+// take 20 s of 5 s.
+func TestSearchForIterationsGoesByTheClock(t *testing.T) {
+	const timedNs, clockNs, startNs = 100, 1e6, 5e6
+	for name, start := range map[string]float64{"with its own counters": 0, "with those of the process": startNs} {
+		longest := 0.
+		runner := runnerOf(func(b Benchmark, n int, traced bool) Observation {
+			ns := clockNs * float64(n)
+			longest = math.Max(longest, ns+startNs)
+			return Observation{N: n, Procs: 1, TimedNs: timedNs * float64(n), WallNs: ns + start, CPUNs: ns + start, ProcessNs: ns + startNs}
+		})
+		m := measurement{runner: runner, settle: func() {}, plan: QuickPlan, setting: quietSetting(), least: QuickPlan.LeastRepetitions, places: rand.New(rand.NewPCG(1, 2))}
+		s := &Series{Benchmark: Benchmark{Name: "BenchmarkX"}}
+		if err := m.choose(background, s); err != nil {
+			t.Fatal(err)
+		}
+		if most := float64(m.plan.MaxTime); longest > most/8 || float64(s.spent) > most/4 || s.many < 100 {
+			t.Errorf("%s: the longest run of the search took %.3g s, all %v; %d iterations", name, longest/1e9, s.spent, s.many)
+		}
+	}
+}
+
+// A process that is slow to start does not end the search with its first runs.
+func TestSearchForIterationsBehindASlowStart(t *testing.T) {
+	runner := runnerOf(func(b Benchmark, n int, traced bool) Observation {
+		ns := 1e3 * float64(n)
+		return Observation{N: n, Procs: 1, TimedNs: ns, WallNs: ns, CPUNs: ns, ProcessNs: ns + 2e9}
+	})
+	all, err := Measure(background, runner, [][]Benchmark{{{Name: "BenchmarkX"}}}, DefaultPlan, quietSetting(), nil)
+	if err != nil || all[0][0].many < 50_000 {
+		t.Errorf("%d iterations of 1 µs: %v", all[0][0].many, err)
+	}
+}
+
 // A benchmark with b.StopTimer in its loop was said to have waited 483.5 % of its time, and
 // one of several threads 899.6 %: the shares are of all of the threads' time.
 func TestWaitedAtMostAll(t *testing.T) {

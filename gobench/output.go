@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"regexp"
@@ -27,12 +28,13 @@ func resultOf(output, name string) (o Observation, a account, err error) {
 	if err != nil || o.N < 1 {
 		return o, a, fmt.Errorf("its result is malformed: %q", clip(last[0]))
 	}
-	timed := false
+	timed, accounted := false, false
 	for field := range strings.SplitSeq(last[3], "\t") {
 		if text, ok := strings.CutPrefix(field, accountMark); ok {
 			if a, err = parseAccount(text); err != nil {
 				return o, a, err
 			}
+			accounted = true
 			continue
 		}
 		value, unit, ok := strings.Cut(strings.TrimSpace(field), " ")
@@ -47,8 +49,12 @@ func resultOf(output, name string) (o Observation, a account, err error) {
 		timed = true
 		o.TimedNs, o.RoundingNs = number*float64(o.N), roundingOf(value)*float64(o.N)
 	}
-	if !timed {
-		return o, a, fmt.Errorf("it reports no ns/op")
+	switch {
+	case timed:
+	case accounted && !strings.Contains(last[3], " ns/op"): // b.ReportMetric(0, "ns/op") hides it
+		o.TimedNs, o.RoundingNs = a.timedNs, 0.5
+	default:
+		return o, a, fmt.Errorf("it reports no ns/op: leave out what hides or replaces it, such as b.ReportMetric(0, \"ns/op\")")
 	}
 	return o, a, nil
 }
@@ -73,9 +79,8 @@ type listing struct {
 	measurable, skipped []string
 	accounts            []bool // which of the measurable ones read their own counters
 	failed              []*FailedError
-	// unfinished has the benchmarks that began and have no result. If a process ended early, the first of them
-	// ended it: the next one may begin before a panic has ended the process.
-	unfinished []string
+	// begun has all benchmarks, and unfinished those without a result, in the order in which they began.
+	begun, unfinished []string
 }
 
 var events = regexp.MustCompile(`(=== RUN   |--- (?:FAIL|SKIP|BENCH): )(Benchmark\S*)`)
@@ -83,15 +88,14 @@ var events = regexp.MustCompile(`(=== RUN   |--- (?:FAIL|SKIP|BENCH): )(Benchmar
 // parseListing reads the output of a run with -test.v=test2json, the only form that tells when a benchmark
 // begins.
 func parseListing(output string) (l listing) {
-	var begun []string
 	ended := map[string]bool{}
 	for _, at := range events.FindAllStringSubmatchIndex(output, -1) {
 		event, name := output[at[2]:at[3]], output[at[4]:at[5]]
 		switch {
 		case strings.HasPrefix(event, "=== RUN"):
-			begun = append(begun, name)
+			l.begun = append(l.begun, name)
 		case strings.Contains(event, "FAIL"):
-			name = begunName(begun, name)
+			name = begunName(l.begun, name)
 			ended[name] = true
 			if slices.ContainsFunc(l.failed, func(f *FailedError) bool { return strings.HasPrefix(f.Benchmark.Name, name+"/") }) {
 				continue // one of its sub-benchmarks fails
@@ -102,8 +106,8 @@ func parseListing(output string) (l listing) {
 			l.skipped = append(l.skipped, name)
 		}
 	}
-	for i, name := range begun {
-		if ended[name] || i+1 < len(begun) && strings.HasPrefix(begun[i+1], name+"/") {
+	for i, name := range l.begun {
+		if ended[name] || i+1 < len(l.begun) && strings.HasPrefix(l.begun[i+1], name+"/") {
 			continue
 		}
 		if _, a, err := resultOf(output, name); err == nil {
@@ -114,6 +118,28 @@ func parseListing(output string) (l listing) {
 	}
 	return l
 }
+
+// ending returns the benchmark that ended its process: that named by the stack of a panic, or else the last that began, if it
+// has no result; empty otherwise. An earlier benchmark without a result may only have sub-benchmarks. After a panic the testing
+// package may begin the next benchmark before the process ends.
+func (l listing) ending(output string) string {
+	if from := max(strings.LastIndex(output, "panic: "), strings.LastIndex(output, "fatal error: ")); from >= 0 {
+		for _, called := range benchmarkFunction.FindAllStringSubmatch(output[from:], -1) {
+			for _, name := range slices.Backward(slices.Concat(l.begun, l.unfinished)) {
+				if name == called[1] || strings.HasPrefix(name, called[1]+"/") {
+					return name
+				}
+			}
+		}
+	}
+	if last := len(l.begun) - 1; last >= 0 && slices.Contains(l.unfinished, l.begun[last]) {
+		return l.begun[last]
+	}
+	return ""
+}
+
+// benchmarkFunction matches the function of a benchmark in a stack.
+var benchmarkFunction = regexp.MustCompile(`\.(Benchmark\w*)`)
 
 // said returns what was printed from the beginning of a benchmark until the event that follows its failure. The
 // report of the failure ends at end.
@@ -146,6 +172,58 @@ func exactly(name string) string {
 		levels[i] = "^" + regexp.QuoteMeta(level) + "$"
 	}
 	return strings.Join(levels, "/")
+}
+
+// outline keeps the lines that tell of benchmarks, and of what is written between them the beginning and the end. So no
+// benchmark is lost, however much they print.
+type outline struct {
+	kept    strings.Builder
+	between tail
+	line    []byte // the end of the current line
+}
+
+// longestLine is the length from which only the end of a line is kept in one piece: a result may stand behind what its
+// benchmark printed without a line break.
+const longestLine = 1 << 16
+
+// tells matches a line with an event or with a result.
+var tells = regexp.MustCompile(events.String() + `|Benchmark\S*[ \t]+\d+\t`)
+
+func (o *outline) Write(p []byte) (int, error) {
+	for part := range bytes.Lines(p) {
+		o.line = append(o.line, part...)
+		if over := len(o.line) - longestLine; over > longestLine {
+			o.between.Write(o.line[:over])
+			o.line = append(o.line[:0], o.line[over:]...)
+		}
+		if bytes.HasSuffix(part, []byte("\n")) {
+			o.endLine()
+		}
+	}
+	return len(p), nil
+}
+
+func (o *outline) endLine() {
+	if bytes.Contains(o.line, []byte("Benchmark")) && tells.Match(o.line) { // the first test is much faster
+		o.kept.WriteString(shortened(o.between.String()))
+		o.kept.Write(o.line)
+		o.between = tail{}
+	} else {
+		o.between.Write(o.line)
+	}
+	o.line = o.line[:0]
+}
+
+// String returns what is kept. More is kept of what was written last, which tells why a process ended.
+func (o *outline) String() string { return o.kept.String() + o.between.String() + string(o.line) }
+
+// shortened returns the beginning and the end of a text, if it is long.
+func shortened(text string) string {
+	const most = 4096
+	if len(text) <= 2*most {
+		return text
+	}
+	return text[:most] + "\n...\n" + text[len(text)-most:]
 }
 
 // tail keeps the first and the last bytes that are written, so that a benchmark that prints without end fills

@@ -23,6 +23,8 @@ func TestResultOf(t *testing.T) {
 		{"BenchmarkX-2 \t 4\t 10 ns/op\nBenchmarkX-2 \t 4\t 12 ns/op\n", "BenchmarkX", 4, 2, 48, "[]", false},
 		{"BenchmarkX/a+b-2 \t 4\t 10 ns/op\n", "BenchmarkX/a+b", 4, 2, 40, "[]", false},
 		{"BenchmarkX-2 \t 4\t 2 frogs/op\n", "BenchmarkX", 0, 0, 0, "", true},
+		{"BenchmarkX-2 \t 4\t 2 frogs/op\t 0 B/op\t@chronoscope 52 0 0\n", "BenchmarkX", 4, 2, 52, "[{frogs/op 2 ? ?} {B/op 0 ? ?}]", false}, // b.ReportMetric(0, "ns/op")
+		{"BenchmarkX-2 \t 4\t NaN ns/op\t@chronoscope 52 0 0\n", "BenchmarkX", 0, 0, 0, "", true},
 		{"BenchmarkX-2 \t 4\t NaN ns/op\n", "BenchmarkX", 0, 0, 0, "", true},
 		{"BenchmarkX-99999999999999999999 \t 4\t 1 ns/op\n", "BenchmarkX", 0, 0, 0, "", true},
 		{"BenchmarkX-2 \t 0\t 1 ns/op\n", "BenchmarkX", 0, 0, 0, "", true},
@@ -71,6 +73,60 @@ func TestParentWithoutItsParts(t *testing.T) {
 func TestExactly(t *testing.T) {
 	if got, want := exactly("BenchmarkX/a+b/c"), `^BenchmarkX$/^a\+b$/^c$`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A crash is blamed on the benchmark that the panic's stack names, even if the next one has begun; without a stack, on the last
+// benchmark that began. A parent that only has sub-benchmarks, and no result, was blamed first.
+func TestBenchmarkThatEndsItsProcess(t *testing.T) {
+	const parent, began, next = "\x16=== RUN   BenchmarkP\nBenchmarkP\n", "\x16=== RUN   BenchmarkX\nBenchmarkX\n", "\x16=== RUN   BenchmarkY\nBenchmarkY\n"
+	const part = "\x16=== RUN   BenchmarkX\nBenchmarkX\n\x16=== RUN   BenchmarkX/a\nBenchmarkX/a\n"
+	const stack = "panic: oh\n\ngoroutine 9 [running]:\nexample.com/m.helper(...)\nexample.com/m.BenchmarkX(0x10f309350608?)\n\t/m_test.go:4 +0x25\ntesting.(*B).runN(0x10f309350608, 0x1)\n"
+	const ofPart = "fatal error: oh\n\ngoroutine 4 [running]:\nexample.com/m.BenchmarkX.func1.1()\n\t/m_test.go:6 +0x25\n"
+	for name, c := range map[string]struct{ output, want string }{
+		"a stack":                      {parent + began + stack, "BenchmarkX"},
+		"the next one has begun":       {parent + began + next + stack, "BenchmarkX"},
+		"it has a result":              {parent + began + "BenchmarkX-2 \t 1\t 0 ns/op\n" + next + stack, "BenchmarkX"},
+		"a part":                       {parent + part + ofPart, "BenchmarkX/a"},
+		"no stack":                     {parent + began, "BenchmarkX"},
+		"the stack of no benchmark":    {parent + began + "panic: oh\n\ngoroutine 4 [running]:\nexample.com/m.helper()\n", "BenchmarkX"},
+		"a panic that another one had": {parent + began + "recovered panic: oh\nBenchmarkX-2 \t 1\t 5 ns/op\n" + next, "BenchmarkY"},
+		"after all benchmarks":         {parent + began + "BenchmarkX-2 \t 1\t 5 ns/op\nPASS\n", ""},
+		"before all benchmarks":        {"oh\n", ""},
+	} {
+		if got := parseListing(c.output).ending(c.output); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// What tells of a benchmark is kept, wherever it stands, and however it is divided among writes. Of all else enough is kept to
+// tell why a process ended.
+func TestOutline(t *testing.T) {
+	var written strings.Builder
+	filler := strings.Repeat("it prints much\n", 100_000)
+	for i := range 20 {
+		name := fmt.Sprintf("Benchmark%d", i)
+		fmt.Fprintf(&written, "\x16=== RUN   %s\n%s\n%s%s-2 \t 1\t 5 ns/op\n", name, name, filler, strings.Repeat("no line break ", 20_000)+name)
+	}
+	fmt.Fprintf(&written, "\x16=== RUN   BenchmarkF\n%s    x_test.go:1: broken\n\x16--- FAIL: BenchmarkF\n%s", filler, filler)
+	fmt.Fprintf(&written, "\x16=== RUN   BenchmarkE\nBenchmarkE\n%spanic: oh\n%s", filler, strings.Repeat("a long stack\n", 10_000))
+	text := written.String()
+	for _, size := range []int{4096, 4099, len(text)} {
+		var kept outline
+		for from := 0; from < len(text); from += size {
+			if n, err := kept.Write([]byte(text[from:min(len(text), from+size)])); n != min(size, len(text)-from) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		output := kept.String()
+		l := parseListing(output)
+		if len(l.measurable) != 20 || !slices.Equal(l.unfinished, []string{"BenchmarkE"}) || len(output) > len(text)/8 || lastLine(said(output, "BenchmarkE", len(output))) != "panic: oh" {
+			t.Errorf("in writes of %d: %d bytes kept of %d, %q measurable, %q unfinished", size, len(output), len(text), l.measurable, l.unfinished)
+		}
+		if len(l.failed) != 1 || !strings.Contains(l.failed[0].Error(), "broken") {
+			t.Errorf("in writes of %d: failed: %v", size, l.failed)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -43,10 +44,14 @@ func (o overlay) with(other overlay) overlay {
 }
 
 // flags writes the list of files, and returns the flags of go test that read it. It returns none if there is
-// nothing to replace, or if the user replaces files too.
-func (o overlay) flags(path string) ([]string, error) {
-	if len(o) == 0 || strings.Contains(os.Getenv("GOFLAGS"), "-overlay") {
+// nothing to replace, or if the user replaces files too, by GOFLAGS or by go env -w.
+func (o overlay) flags(ctx context.Context, dir, path string) ([]string, error) {
+	if len(o) == 0 {
 		return nil, nil
+	}
+	given, err := tool(ctx, dir, "go", "env", "GOFLAGS")
+	if err != nil || strings.Contains(given, "-overlay") {
+		return nil, err
 	}
 	data, err := json.Marshal(map[string]any{"Replace": o})
 	return []string{"-overlay=" + path}, errors.Join(err, os.WriteFile(path, data, 0o600))

@@ -124,7 +124,8 @@ func workersWaitNs(threads []process.Thread) (waitNs float64) {
 	return waitNs
 }
 
-// test runs the test binary as go test does, without its tests.
+// test runs the test binary as go test does, without its tests. Its environment is that of this process, with the variables
+// of env.
 func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []string, args ...string) (process.Run, string, error) {
 	limited := ctx
 	if p.Timeout > 0 {
@@ -136,7 +137,8 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []str
 		args = append(args, "-test.cpu="+strconv.Itoa(b.SetProcs))
 	}
 	env = append(env, "CHRONOSCOPE_PID="+strconv.Itoa(os.Getpid()), "CHRONOSCOPE_GOROUTINES="+strconv.Itoa(b.waiting()+1), "CHRONOSCOPE_PADDING="+strings.Repeat("x", b.Padding), "CHRONOSCOPE_ITERATION_NS="+strconv.FormatFloat(b.IterationNs, 'f', -1, 64))
-	var output tail
+	env = append(env, os.Environ()...) // last, as Go takes the first of two variables with one name
+	var output outline
 	command := process.Command{
 		Path: b.Binary, Dir: b.Dir, CPUs: p.CPUs, Stdout: &output, Stderr: &output, Untraced: !traced, Env: env,
 		Nice: p.Nice, OwnSession: p.Nice != 0,
