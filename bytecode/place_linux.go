@@ -18,7 +18,8 @@ const launcherThread, countingThread = "java", "Thread-0"
 
 // placeThreads binds the counting thread to one CPU and keeps the measuring thread off it. A scheduler
 // may otherwise leave both on one CPU for a while, so that each sees the other's time slices. It ignores
-// errors, because results are possible without it.
+// errors, because results are possible without it. It also leaves all threads where they are unless exactly
+// one has the name of the counting thread: up to Java 7, all threads have the launcher's name.
 func placeThreads(process int, cpus []int) {
 	if len(cpus) == 0 {
 		cpus, _ = machine.Affinity()
@@ -27,26 +28,35 @@ func placeThreads(process int, cpus []int) {
 		return
 	}
 	last := len(cpus) - 1
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", process))
-	for _, task := range tasks {
-		name, err := os.ReadFile(filepath.Join(task, "comm"))
-		thread, problem := strconv.Atoi(filepath.Base(task))
-		if err != nil || problem != nil {
-			continue
-		}
-		switch strings.TrimSpace(string(name)) {
-		case launcherThread:
-			keepOn(thread, cpus[:last])
-		case countingThread:
-			keepOn(thread, cpus[last:])
-		}
+	threads := threadsByName(process)
+	if len(threads[countingThread]) != 1 {
+		return
 	}
+	keepOn(threads[countingThread], cpus[last:])
+	keepOn(threads[launcherThread], cpus[:last])
 }
 
-func keepOn(thread int, cpus []int) {
+// threadsByName returns the numbers of the threads of a process that have the same name.
+func threadsByName(process int) map[string][]int {
+	threads := map[string][]int{}
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", process))
+	for _, task := range tasks {
+		text, err := os.ReadFile(filepath.Join(task, "comm"))
+		thread, problem := strconv.Atoi(filepath.Base(task))
+		if err == nil && problem == nil {
+			name := strings.TrimSpace(string(text))
+			threads[name] = append(threads[name], thread)
+		}
+	}
+	return threads
+}
+
+func keepOn(threads, cpus []int) {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
 		set.Set(cpu)
 	}
-	_ = unix.SchedSetaffinity(thread, &set)
+	for _, thread := range threads {
+		_ = unix.SchedSetaffinity(thread, &set)
+	}
 }

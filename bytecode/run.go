@@ -7,13 +7,18 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"chronoscope/internal/load"
 )
+
+// competitorNice is the niceness of competitors. A virtual machine has a session of its own, with the usual share of a CPU.
+const competitorNice = 5
 
 // allStarts executes the plan, except for the starts that an earlier run has completed.
 func (r *running) allStarts(ctx context.Context) error {
 	defer func() { r.series.ElapsedNs = float64(r.before + time.Since(r.begun)) }()
 	if r.Load > 0 {
-		competitors, err := startNice(ctx, r.Load, r.CPUs)
+		competitors, err := load.StartNice(ctx, r.Load, load.Registers, competitorNice, r.CPUs)
 		if err != nil {
 			return err
 		}

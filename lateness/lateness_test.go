@@ -110,6 +110,32 @@ func TestLatenessInterrupted(t *testing.T) {
 	}
 }
 
+// A wait for a Timer or a Ticker ends with the context. One for a Timer went on for up to a minute.
+func TestInterruptedWaits(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, timer := range lateness.GoTimers()[1:] {
+		wake, release, err := timer.Waker(time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		ended := make(chan error, 1)
+		go func() {
+			_, _, err := wake(ctx)
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", timer.Name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: it waits still", timer.Name)
+		}
+	}
+}
+
 func TestLatenessPlans(t *testing.T) {
 	for _, p := range []lateness.Plan{{}, {Lengths: []time.Duration{time.Second}}, {Lengths: []time.Duration{time.Nanosecond}, Wakes: 400}, {Lengths: []time.Duration{time.Hour}, Wakes: 400}} {
 		if _, err := lateness.Measure(t.Context(), p, nil); err == nil {

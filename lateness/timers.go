@@ -19,7 +19,8 @@ type Timer struct {
 }
 
 // Wake waits for the timer once. It returns how late the timer was, in nanoseconds, and how many
-// moments of a periodic timer passed without a wake-up.
+// moments of a periodic timer passed without a wake-up. time.Sleep and the kernel's timers wait to the end
+// when ctx ends: to cut the wait into pieces would change what is measured.
 type Wake func(ctx context.Context) (lateNs float64, missed int, err error)
 
 // errLength says that a timer can't be asked for a length.
@@ -55,12 +56,16 @@ func GoTimers() []Timer {
 
 func goTimer(length time.Duration) (Wake, func(), error) {
 	t := time.NewTimer(time.Hour)
-	wake, _, err := once(func(length time.Duration) error {
+	return func(ctx context.Context) (float64, int, error) {
+		begun := nowNs()
 		t.Reset(length)
-		<-t.C
-		return nil
-	})(length)
-	return wake, func() { t.Stop() }, err
+		select {
+		case <-t.C:
+			return float64(nowNs() - begun - int64(length)), 0, nil
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		}
+	}, func() { t.Stop() }, nil
 }
 
 // goTicker returns a [Wake] for a time.Ticker. A Ticker holds at most one tick and drops the others: these count as

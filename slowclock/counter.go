@@ -16,7 +16,14 @@ import (
 // edge, how long the whole stretch took. So the counter's rate need not be known, and may change.
 // If its thread is preempted, it misses events and the time between them alike. Time that the
 // measuring thread loses during an event counts as part of the event, as with every other clock.
+//
+// The result is unusable if [Clock.CounterUnavailable] has a reason.
 func (l Lab) Counter(ctx context.Context, counter *clock.Clock, plan Plan) (Result, error) {
+	if missing := l.Clock.CounterUnavailable(); missing != nil {
+		r := (&laboratory{Lab: l}).newResult(CounterClock)
+		r.Lower(stats.Unusable, "%v", missing)
+		return r, nil
+	}
 	lab, release := l.open()
 	defer release()
 	c := &counting{laboratory: lab, counter: counter}
@@ -24,6 +31,20 @@ func (l Lab) Counter(ctx context.Context, counter *clock.Clock, plan Plan) (Resu
 	r := c.result()
 	r.finish(plan, err)
 	return r, err
+}
+
+// CounterUnavailable returns why [Lab.Counter] can't be used with the slow clock; nil if it can. The clock has to
+// count real time. A clock of the process's CPU time also counts that of the counting thread, and runs at twice its
+// rate. A clock of a thread's CPU time stands still when that thread loses its CPU, while the counter continues.
+func (c Clock) CounterUnavailable() *clock.Unavailable {
+	if c.CountsSleep != clock.No {
+		return nil
+	}
+	return &clock.Unavailable{
+		Name: string(CounterClock), Reason: clock.NotSupportedHere,
+		Detail: c.Name + " counts CPU time, and a thread that counts takes CPU time itself",
+		Remedy: "take a slow clock that counts real time, or another method",
+	}
 }
 
 // counting is the state of one call of [Lab.Counter].

@@ -350,6 +350,22 @@ func TestCoverageOfCounter(t *testing.T) {
 	}
 }
 
+// A clock of CPU time also counts what the counting thread takes. The kernel's times(2) made a trusted 205 µs of an
+// event of 100 µs.
+func TestCounterNeedsRealTime(t *testing.T) {
+	for answer, want := range map[clock.Answer]stats.Verdict{clock.Yes: stats.Trusted, clock.Unknown: stats.Trusted, clock.No: stats.Unusable} {
+		b, count := conditions{eventFrom: 1e-2, eventTo: 1e-2}.counted(1, stall{})
+		b.lab.Clock.CountsSleep = answer
+		r, err := b.lab.Counter(t.Context(), count.clock(), slowclock.Plan{Duration: time.Duration(1000 * b.lab.Clock.TickNs)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Verdict != want || (want == stats.Unusable) != math.IsNaN(r.Estimate.Value) {
+			t.Errorf("%s: %s %v, %q", answer, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}
+
 // If other programs take the CPU for slices of some ticks, the mean by the outcome of 0 or 1 is too
 // small, by the factor that Lambert 2008 found and more (section 5.2: a slope of 1.232). The mean
 // by all ticks is right.

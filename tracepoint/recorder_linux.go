@@ -54,9 +54,13 @@ const rights = "run as root, or give the program the rights: sudo setcap cap_per
 func Open() (*Recorder, error) { return openOnline(scheduling) }
 
 // OpenWithTimedCalls starts the recording that Open starts, and adds system calls that wait with
-// a time limit, if this kernel reports them.
+// a time limit, if this kernel reports them and this process may open as many files.
 func OpenWithTimedCalls() (*Recorder, error) {
-	return openOnline(slices.Concat(scheduling, timedCalls))
+	r, err := openOnline(slices.Concat(scheduling, timedCalls))
+	if u := (*Unavailable)(nil); errors.As(err, &u) && u.Reason == TooManyFiles {
+		return Open()
+	}
+	return r, err
 }
 
 func openOnline(sources []source) (*Recorder, error) {
@@ -92,8 +96,11 @@ func open(sources []source, cpus []int) (*Recorder, error) {
 // unavailable explains an error of perf_event_open(2).
 func unavailable(err error) *Unavailable {
 	u := &Unavailable{Reason: Refused, Detail: err.Error()}
-	if errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		u.Reason, u.Remedy = PermissionDenied, rights+"; a container's seccomp profile may forbid it as well"
+	case errors.Is(err, unix.EMFILE):
+		u.Reason, u.Remedy = TooManyFiles, "it takes an open file for each event of each CPU: allow more of them (ulimit -n)"
 	}
 	return u
 }

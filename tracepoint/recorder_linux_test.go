@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,6 +186,53 @@ func descriptors(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(all)
+}
+
+// A process that may open few files is told what to do. If they suffice without timed calls, it goes without these.
+func TestFewFiles(t *testing.T) {
+	mustOpen(t).Close()
+	cpus, err := onlineCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	allow(t, 5)
+	var why *Unavailable
+	if _, err := Open(); !errors.As(err, &why) || why.Reason != TooManyFiles || !strings.Contains(why.Remedy, "ulimit -n") {
+		t.Errorf("%v", err)
+	}
+	allow(t, 10+(len(scheduling)+5)*len(cpus))
+	r, err := OpenWithTimedCalls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+}
+
+// allow lets this process open n more files, until the test ends.
+func allow(t *testing.T, n int) {
+	t.Helper()
+	var usual unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &usual) })
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := map[string]bool{}
+	for _, file := range open {
+		taken[file.Name()] = true
+	}
+	limit := uint64(0) // of the numbers of open files
+	for free := 0; free < n; limit++ {
+		if !taken[fmt.Sprint(limit)] {
+			free++
+		}
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: usual.Max}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // The buffers of all CPUs together take 64 MB at most, however many there are.

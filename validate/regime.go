@@ -27,7 +27,7 @@ const (
 	// MemorySweeps write to more memory than a core's own caches hold. [Regime.Load] - 1 of them run on the CPU of
 	// the work, and one runs on every other CPU that this process may use.
 	MemorySweeps Neighbours = "memory"
-	// Builds compile on all CPUs: each job is a process that lives for some 150 ms.
+	// Builds compile on all CPUs, with [Regime.Load] - 1 jobs on each: a job is a process that lives for some 150 ms.
 	Builds Neighbours = "build"
 	// Changing neighbours come and go during a cell: they alternately compute and disappear, each
 	// time for a random 20 ms to a second.
@@ -154,7 +154,8 @@ type competition struct {
 	running []*load.Load
 }
 
-// renew ends the neighbours that are running, and starts all neighbours of the regime.
+// renew ends the neighbours that are running, and starts all neighbours of the regime. After an error, some of
+// them may run until stop.
 func (c *competition) renew(ctx context.Context) error {
 	c.stop()
 	here, kind := []int{c.cpu}, c.regime.Named().Neighbours.hood().kind
@@ -167,7 +168,7 @@ func (c *competition) renew(ctx context.Context) error {
 	}
 	switch c.regime.Neighbours {
 	case Builds:
-		return start(1, nil)
+		return start(c.regime.Load-1, nil)
 	case MemorySweeps:
 		allowed, err := machine.Affinity()
 		if err != nil {

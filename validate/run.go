@@ -269,10 +269,10 @@ func (v *validation) under(ctx context.Context, r Regime, tasks []task) error {
 	}
 	v.tell(fmt.Sprintf("%s: starting", r))
 	competitors := &competition{regime: r, cpu: v.plan.CPU}
+	defer competitors.stop()
 	if err := competitors.renew(ctx); err != nil {
 		return neighboursError{err}
 	}
-	defer competitors.stop()
 	lab, err := openSession(ctx, v.plan.CPU, v.opening(r))
 	if err != nil {
 		return err

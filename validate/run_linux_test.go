@@ -137,6 +137,14 @@ func TestNeighboursRun(t *testing.T) {
 // killOne kills a child of this process.
 func killOne(t *testing.T) {
 	t.Helper()
+	for _, pid := range childrenHere(t) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// childrenHere returns the children of this process.
+func childrenHere(t *testing.T) (children []int) {
+	t.Helper()
 	all, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil || len(all) == 0 {
 		t.Skip("the kernel does not list children")
@@ -148,7 +156,40 @@ func killOne(t *testing.T) {
 			for _, digit := range field {
 				pid = 10*pid + int(digit-'0')
 			}
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+			children = append(children, pid)
+		}
+	}
+	return children
+}
+
+// If the neighbours on one CPU can't be started, those on the other CPUs end. They ran beside the regimes that followed.
+func TestFailedNeighboursEnd(t *testing.T) {
+	r := Regime{2, MemorySweeps}
+	v := &validation{plan: Plan{CPU: 4000}, report: &Report{}}
+	err := v.under(t.Context(), r, []task{{Cell: Cell{Regime: r}}})
+	if _, failed := errors.AsType[neighboursError](err); !failed {
+		t.Fatalf("%v", err)
+	}
+	if left := childrenHere(t); len(left) > 0 {
+		t.Errorf("%v run still", left)
+	}
+}
+
+// All kinds of neighbours are more of them at a greater load. Builds of any load were those of load 2.
+func TestLoads(t *testing.T) {
+	cpu := tiny(t).CPU
+	for _, h := range neighbourhoods[1:] {
+		var running [2]int
+		for i := range running {
+			competitors := &competition{regime: Regime{2 + i, h.name}, cpu: cpu}
+			if err := competitors.renew(t.Context()); err != nil {
+				t.Fatalf("%s: %v", h.name, err)
+			}
+			running[i] = len(childrenHere(t))
+			competitors.stop()
+		}
+		if running[0] == 0 || running[1] != running[0]+1 {
+			t.Errorf("%s: %d at load 2, %d at load 3", h.name, running[0], running[1])
 		}
 	}
 }

@@ -20,13 +20,14 @@ import (
 // Store keeps nothing.
 type Store struct {
 	folder string
-	// origin identifies the build of this program and the boot of the system.
-	origin func() string
+	origin func() string // [Origin], except in tests
 }
 
-// buildAndBoot is the origin of what this process measures: a hash of the program, and Linux's
-// identifier of this boot. On other systems only the age of a cell decides whether it still counts.
-var buildAndBoot = sync.OnceValue(func() string {
+// Origin identifies the build of this program and the boot of the system: a hash of the program, and of Linux's
+// identifier of this boot. On other systems only the age of what was kept decides whether it still counts.
+func Origin() string { return origin() }
+
+var origin = sync.OnceValue(func() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	sum := sha256.New()
 	sum.Write(boot)
@@ -70,7 +71,7 @@ func storeIn(cache string, m *machine.Machine) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{filepath.Join(cache, "chronoscope", "validate", fmt.Sprintf("%x", sha256.Sum256(text))[:16]), buildAndBoot}
+	s := &Store{filepath.Join(cache, "chronoscope", "validate", fmt.Sprintf("%x", sha256.Sum256(text))[:16]), Origin}
 	return s, s.write("machine.json", id)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"chronoscope/bytecode"
 	"chronoscope/machine"
+	"chronoscope/validate"
 )
 
 // bytecodeStore keeps what an interrupted run has measured, in the user's cache folder. A nil store
@@ -19,26 +20,35 @@ type bytecodeStore struct{ file string }
 // keptFor is how long it is kept: a day later the machine may behave differently.
 const keptFor = 24 * time.Hour
 
-// openBytecodeStore returns the store for runs with the same options on the same machine. The error
-// is the system's, if the user has no cache folder.
+// openBytecodeStore returns the store for runs with the same options on the same machine, of this build of the program
+// and since this boot of the system. The error is the system's, if the user has no cache folder.
 func openBytecodeStore(m *machine.Machine, o bytecode.Options) (*bytecodeStore, error) {
+	return openBytecodeStoreOf(validate.Origin(), m, o)
+}
+
+// openBytecodeStoreOf returns the store of an origin, such as that of [validate.Origin].
+func openBytecodeStoreOf(origin string, m *machine.Machine, o bytecode.Options) (*bytecodeStore, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, fmt.Errorf("the user's cache folder: %w: set XDG_CACHE_HOME or HOME", err)
 	}
 	o.Seed, o.Continue, o.Progress = 0, nil, nil
-	key := fmt.Sprintf("%s %s %d %+v", m.CPU, m.Kernel, m.CPUs, o)
+	key := fmt.Sprintf("%s %s %s %d %+v", origin, m.CPU, m.Kernel, m.CPUs, o)
 	name := fmt.Sprintf("%x.json", sha256.Sum256([]byte(key)))
 	return &bytecodeStore{filepath.Join(cache, "chronoscope", "bytecode", name[48:])}, nil
 }
 
-// load returns what was kept, or nil if there is nothing or it can't be read.
+// load returns what was kept; nil if there is nothing, it can't be read, or its age is not 0 to keptFor, as after a clock
+// was set back.
 func (s *bytecodeStore) load() *bytecode.Series {
 	if s == nil {
 		return nil
 	}
 	info, err := os.Stat(s.file)
-	if err != nil || time.Since(info.ModTime()) > keptFor {
+	if err != nil {
+		return nil
+	}
+	if age := time.Since(info.ModTime()); age < 0 || age > keptFor {
 		return nil
 	}
 	data, err := os.ReadFile(s.file)

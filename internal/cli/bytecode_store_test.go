@@ -11,7 +11,7 @@ import (
 	"chronoscope/record"
 )
 
-// What an interrupted run has measured is only read by runs with the same options, and not if it
+// What an interrupted run has measured is only read by runs with the same options and of the same origin, and not if it
 // was removed, is a day old or damaged.
 func TestBytecodeStore(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -41,6 +41,17 @@ func TestBytecodeStore(t *testing.T) {
 	other.Instructions = []string{"isub"}
 	if open(other).load() != nil {
 		t.Error("it came back to a run with other options")
+	}
+	elsewhere, err := openBytecodeStoreOf("another build", m, o)
+	if err != nil || elsewhere.load() != nil {
+		t.Errorf("it came back to another build, or: %v", err)
+	}
+	tomorrow := time.Now().Add(time.Hour)
+	if err := os.Chtimes(open(o).file, tomorrow, tomorrow); err != nil {
+		t.Fatal(err)
+	}
+	if open(o).load() != nil {
+		t.Error("it came back from the future, as if a clock had been set back")
 	}
 	yesterday := time.Now().Add(-keptFor - time.Minute)
 	if err := os.Chtimes(open(o).file, yesterday, yesterday); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -315,8 +316,9 @@ func (e *slowExperiment) startCounting(wanted bool) (counter *slowclock.Counting
 	if !wanted {
 		return nil, false
 	}
-	err := error(e.none)
-	if e.none == nil {
+	none := cmp.Or(e.none, e.slow.CounterUnavailable())
+	err := error(none)
+	if none == nil {
 		counter, err = slowclock.StartCounting(e.counting)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,6 +28,7 @@ type validateFlags struct {
 	with                    []string
 	earlier                 []record.Validation // the contents of those files
 	plan                    validate.Plan       // from the flags, after they were checked
+	unmeasured              []string            // caveats about loads that --neighbours excludes
 }
 
 // newValidate returns the command that says how good methods are on this machine.
@@ -158,12 +160,23 @@ func (t *validateFlags) parse() error {
 	if len(loads)+len(neighbours) > 0 {
 		t.plan.Regimes = validate.Regimes(neighbours, loads)
 	}
+	t.unmeasured = unmeasured(loads, t.plan.Regimes)
 	t.plan.Durations, err = durations("--duration", t.durations, t.plan.Durations, "1ms,100ms")
 	bad = cmp.Or(bad, err)
 	t.plan.Works, err = parsed("--work", t.works, t.plan.Works, validate.ParseWork)
 	bad = cmp.Or(bad, err)
 	t.plan.Kinds, err = parsed("--kind", t.kinds, t.plan.Kinds, validate.ParseKind)
 	return cmp.Or(bad, err)
+}
+
+// unmeasured returns a caveat for each of these loads that no regime has.
+func unmeasured(loads []int, regimes []validate.Regime) (caveats []string) {
+	for _, n := range loads {
+		if !slices.ContainsFunc(regimes, func(r validate.Regime) bool { return r.Load == n }) {
+			caveats = append(caveats, fmt.Sprintf("--load %d is not measured: --neighbours none has a load of 1 and all others have more; measured are %v", n, regimes))
+		}
+	}
+	return caveats
 }
 
 // durations returns the durations of a flag's list, or the usual ones if it is empty.
@@ -209,7 +222,7 @@ func (t *validateFlags) measure(ctx context.Context, c *call) (found, error) {
 	if ctx.Err() != nil && store != nil {
 		c.caveat("what is finished is kept in %s: start again to go on, with --restart to begin anew", store.Folder())
 	}
-	c.header.Caveats = append(c.header.Caveats, t.differentMachines(c.header.Machine)...)
+	c.header.Caveats = append(append(c.header.Caveats, t.unmeasured...), t.differentMachines(c.header.Machine)...)
 	if len(t.earlier) > 0 {
 		all := []validate.Report{*r}
 		for _, e := range t.earlier {

@@ -58,8 +58,8 @@ func ParseKind(name string) (Kind, error) {
 	return "", fmt.Errorf("load: there is no load called %q: choose one of %s", name, strings.Join(names, ", "))
 }
 
-// marker is the environment variable that makes this program a competitor. Its value is the competitor's
-// kind and number, or the role of a process that a competitor starts: nobody or job.
+// marker is the environment variable that makes this program a competitor. Its value is the competitor's kind, number and
+// niceness, or the role of a process that a competitor starts: nobody, or job and a number.
 const (
 	marker = "CHRONOSCOPE_COMPETITOR"
 	nobody = "nobody" // the process ends at once
@@ -74,11 +74,19 @@ func Serve() {
 		return
 	}
 	name, number, _ := strings.Cut(role, " ")
+	number, niceness, _ := strings.Cut(number, " ")
 	if name == nobody {
 		os.Exit(0)
 	}
+	competes := name != job
+	if competes {
+		awakeAtEnd()
+	}
 	go func() { // the pipe ends when the process that started this one ends
 		_, _ = io.Copy(io.Discard, os.Stdin)
+		if competes {
+			endGroup()
+		}
 		os.Exit(0)
 	}()
 	n, _ := strconv.ParseUint(number, 10, 64)
@@ -87,17 +95,27 @@ func Serve() {
 		compile(random, between(random, 20*time.Millisecond, 150*time.Millisecond, time.Second))
 		os.Exit(0)
 	}
-	if Kind(name) == Filling {
-		runtime.LockOSThread() // the priority is the thread's
-		if err := giveWay(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	if err := lower(Kind(name), niceness); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	if _, err := os.Stdout.Write([]byte{'r'}); err != nil {
 		os.Exit(1)
 	}
 	compete(Kind(name), n, random)
+}
+
+// lower sets the priority that a competitor of the kind and niceness has.
+func lower(kind Kind, niceness string) error {
+	nice, _ := strconv.Atoi(niceness)
+	if kind != Filling && nice == 0 {
+		return nil
+	}
+	runtime.LockOSThread() // the priority is the thread's
+	if kind == Filling {
+		return giveWay()
+	}
+	return setNice(nice)
 }
 
 // compete does what a competitor of the kind does, and never returns.

@@ -4,5 +4,6 @@
 //
 // Each competitor is another process of the running program. The competitors end with the process that
 // started them, even if it is killed: each of them, and each process that it has started, reads from a
-// pipe that ends with its parent.
+// pipe that ends with its parent. A paused process can't
+// read: Linux continues a competitor when its parent ends.
 package load

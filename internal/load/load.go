@@ -33,6 +33,12 @@ type competitor struct {
 //
 // The error says how many could be started; those have been ended.
 func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
+	return StartNice(ctx, n, kind, 0, cpus)
+}
+
+// StartNice does what [Start] does, and sets the niceness of the competitors; 0 leaves it as it is. The processes that
+// competitors of the kind [Building] start don't have it.
+func StartNice(ctx context.Context, n int, kind Kind, nice int, cpus []int) (*Load, error) {
 	if _, err := ParseKind(string(kind)); err != nil {
 		return nil, err
 	}
@@ -46,7 +52,7 @@ func Start(ctx context.Context, n int, kind Kind, cpus []int) (*Load, error) {
 	defer release()
 	l := &Load{}
 	for i := range n {
-		c, err := startOne(ctx, fmt.Sprintf("%s %d", kind, i))
+		c, err := startOne(ctx, fmt.Sprintf("%s %d %d", kind, i, nice))
 		if err != nil {
 			l.Stop()
 			return nil, fmt.Errorf("load: %d of %d competitors were started, then: %w: choose fewer, or allow more processes (ulimit -u)", i, n, err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ import (
 	"chronoscope/machine"
 )
 
-const starter, kindOf = "LOAD_TEST_STARTER", "LOAD_TEST_KIND"
+const starter, kindOf, pauses = "LOAD_TEST_STARTER", "LOAD_TEST_KIND", "LOAD_TEST_PAUSES"
 
 // TestMain runs the tests, or serves as a competitor, or as a program that starts competitors and is
 // then killed.
@@ -27,7 +28,12 @@ func TestMain(m *testing.M) {
 	load.Serve()
 	if os.Getenv(starter) != "" {
 		os.Unsetenv(starter)
-		if _, err := load.Start(context.Background(), 3, load.Kind(os.Getenv(kindOf)), nil); err != nil {
+		l, err := load.Start(context.Background(), 3, load.Kind(os.Getenv(kindOf)), nil)
+		if err == nil && os.Getenv(pauses) != "" {
+			time.Sleep(100 * time.Millisecond) // some jobs run by then
+			err = l.Pause()
+		}
+		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -137,12 +143,21 @@ func TestEndOfTheStarter(t *testing.T) {
 	}
 }
 
-// endOfAKilledStarter kills a process that has three competitors, and waits until the competitors and all
-// processes that they have started have ended.
-func endOfAKilledStarter(t *testing.T, kind load.Kind) {
+// Competitors that are paused can't read that their pipe has ended. They stayed forever.
+func TestEndOfTheStarterInAPause(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends a stopped process together with its parent")
+	}
+	for _, kind := range []load.Kind{load.Registers, load.Building} {
+		endOfAKilledStarter(t, kind, pauses+"=1")
+	}
+}
+
+// startStarter starts a process that has three competitors, and returns when they have begun.
+func startStarter(t *testing.T, kind load.Kind, environment ...string) *exec.Cmd {
 	t.Helper()
 	program := exec.Command(os.Args[0])
-	program.Env = append(os.Environ(), starter+"=1", kindOf+"="+string(kind))
+	program.Env = append(append(os.Environ(), starter+"=1", kindOf+"="+string(kind)), environment...)
 	output, err := program.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -153,12 +168,20 @@ func endOfAKilledStarter(t *testing.T, kind load.Kind) {
 	if _, err := io.ReadFull(output, make([]byte, len("started\n"))); err != nil {
 		t.Fatal(err)
 	}
+	return program
+}
+
+// endOfAKilledStarter kills a process that has three competitors, and waits until the competitors and all
+// processes that they have started have ended.
+func endOfAKilledStarter(t *testing.T, kind load.Kind, environment ...string) {
+	t.Helper()
+	program := startStarter(t, kind, environment...)
 	competitors := children(t, program.Process.Pid)
 	if len(competitors) != 3 {
 		t.Errorf("%d competitors ran", len(competitors))
 	}
 	all := slices.Clone(competitors)
-	if kind == load.Building {
+	if kind == load.Building && len(environment) == 0 { // a paused competitor may have none
 		await(t, "no jobs", func() bool { return len(children(t, competitors[0])) > 0 })
 	}
 	for _, id := range competitors {
@@ -166,8 +189,14 @@ func endOfAKilledStarter(t *testing.T, kind load.Kind) {
 	}
 	program.Process.Kill()
 	program.Wait()
+	await(t, "a competitor outlives its killed starter", func() bool {
+		all = slices.DeleteFunc(all, gone)
+		return len(all) == 0
+	})
 	for _, id := range all {
-		await(t, "a competitor outlives its killed starter", func() bool { return gone(id) })
+		if p, err := os.FindProcess(id); err == nil {
+			p.Kill()
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package load
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -23,3 +24,6 @@ func (l *Load) signal(s syscall.Signal) (err error) {
 	}
 	return err
 }
+
+// endGroup kills this competitor and the processes that it has started, which may be stopped.
+func endGroup() { _ = syscall.Kill(-os.Getpid(), syscall.SIGKILL) }

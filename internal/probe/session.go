@@ -18,7 +18,7 @@ import (
 // Limits says how long a probe may take.
 type Limits struct {
 	Hello  time.Duration // to start, to warm up and to introduce itself
-	Answer time.Duration // for any other answer
+	Answer time.Duration // for any other answer, in addition to the time for which the probe is asked to sleep
 	Quit   time.Duration // to end when it is told to
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,10 @@ func misbehave(wrong string) {
 			return
 		case len(words) == 3 && words[0] == "reads" && (words[1] == "a" || wrong == "" || wrong == "child in a group of its own" || wrong == "hangs" || wrong == "ignores quit"):
 			fmt.Println(strings.TrimSuffix(strings.Repeat("1 2 ", 32), " "))
+		case words[0] == "sandwich" && wrong == "":
+			ms, _ := strconv.Atoi(words[4])
+			time.Sleep(time.Duration(ms) * time.Millisecond)
+			fmt.Println("1,2")
 		case words[0] == "reads" && wrong != "hangs":
 			answerWrongly(wrong)
 		case wrong == "hangs":
@@ -132,6 +137,24 @@ func startWrong(t *testing.T, wrong string, limits Limits) (*Probe, error) {
 			return p, err
 		}
 		p.Close()
+	}
+}
+
+// A probe that is asked to sleep has the time of an answer beyond the sleep. A sleep of 10 s ended the probe.
+func TestLongSleeps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	limits := patient
+	limits.Answer = 2 * time.Second
+	p, err := startWrong(t, "", limits)
+	if err != nil || len(p.Timers) == 0 {
+		t.Fatalf("%+v %v", p, err)
+	}
+	defer p.Close()
+	sleep := p.session.limits.Answer + 500*time.Millisecond
+	if _, err := p.Timers[0].Sandwiches(t.Context(), p.Timers[0].Name, "sleep", int(sleep.Milliseconds()), 1); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -85,10 +85,11 @@ const (
 
 // look determines the timer's scale from its first readings.
 func (t *Timer) look(ctx context.Context) error {
-	readings, err := t.values(ctx, firstReadings, 1, "reads %s %d", t.Name, firstReadings)
+	limit := t.probe.session.limits.Answer
+	readings, err := t.values(ctx, limit, firstReadings, 1, "reads %s %d", t.Name, firstReadings)
 	for started, work := time.Now(), 1; err == nil && !differ(readings) && time.Since(started) < firstLook; work *= 4 {
 		var more []value
-		more, err = t.values(ctx, firstReadings/2, 2, "pairs %s %d %d", t.Name, work, firstReadings/2)
+		more, err = t.values(ctx, limit, firstReadings/2, 2, "pairs %s %d %d", t.Name, work, firstReadings/2)
 		readings = append(readings, more...)
 	}
 	if err != nil {
@@ -161,9 +162,16 @@ func (t *Timer) Sandwiches(ctx context.Context, reference, workload string, amou
 	if err != nil {
 		return nil, err
 	}
-	return t.ask(ctx, n, []inTicks{by.scale.duration, t.scale.duration},
+	limit := t.probe.session.limits.Answer
+	if workload == sleepWorkload {
+		limit += time.Duration(n) * time.Duration(amount) * time.Millisecond
+	}
+	return t.askWithin(ctx, limit, n, []inTicks{by.scale.duration, t.scale.duration},
 		"sandwich %s %s %s %d %d", by.Name, t.Name, workload, amount, n)
 }
+
+// sleepWorkload is the workload that sleeps.
+const sleepWorkload = "sleep"
 
 // inTicks converts a value to ticks.
 type inTicks func(value) (int64, error)
@@ -171,7 +179,12 @@ type inTicks func(value) (int64, error)
 // ask sends a question whose answer has n words. Each word has as many values as there are functions in
 // each, which convert these values to ticks.
 func (t *Timer) ask(ctx context.Context, n int, each []inTicks, format string, args ...any) ([]int64, error) {
-	values, err := t.values(ctx, n, len(each), format, args...)
+	return t.askWithin(ctx, t.probe.session.limits.Answer, n, each, format, args...)
+}
+
+// askWithin is ask with another limit on the time of the answer.
+func (t *Timer) askWithin(ctx context.Context, limit time.Duration, n int, each []inTicks, format string, args ...any) ([]int64, error) {
+	values, err := t.values(ctx, limit, n, len(each), format, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -185,12 +198,12 @@ func (t *Timer) ask(ctx context.Context, n int, each []inTicks, format string, a
 }
 
 // values sends a question whose answer has n words, and returns the values.
-func (t *Timer) values(ctx context.Context, n, perWord int, format string, args ...any) ([]value, error) {
+func (t *Timer) values(ctx context.Context, limit time.Duration, n, perWord int, format string, args ...any) ([]value, error) {
 	if n < 1 || n > mostValues {
 		return nil, fmt.Errorf("%d values of %s were to be asked for: from 1 to %d can be", n, t.Name, mostValues)
 	}
 	session, command := t.probe.session, fmt.Sprintf(format, args...)
-	answer, err := session.ask(ctx, command, n*perWord*(longestValue+1), session.limits.Answer)
+	answer, err := session.ask(ctx, command, n*perWord*(longestValue+1), limit)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,10 @@
 //go:build !unix
 
-package bytecode
+package load
 
 import "fmt"
 
-func niceThread(nice int) error {
+// setNice returns an error: this system has no niceness.
+func setNice(nice int) error {
 	return fmt.Errorf("competitors of nice %d are not known on this system: measure without a load", nice)
 }
