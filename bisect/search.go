@@ -11,8 +11,8 @@ import (
 )
 
 // Search looks for the commits, numbered from 1 to last, that made the change between commit 0, the good end,
-// and commit last, the bad end. If ctx ends, Search returns its error with what is known so far. An end that
-// can't be measured is an error.
+// and commit last, the bad end. If ctx ends, or an end can't be measured, Search returns the error with what is known so
+// far.
 func Search(ctx context.Context, m Measurer, last int, plan Plan) (Result, error) {
 	if last < 1 {
 		return Result{}, fmt.Errorf("bisect: %d commits after the good end: give a bad end behind it", last)
@@ -26,6 +26,9 @@ func Search(ctx context.Context, m Measurer, last int, plan Plan) (Result, error
 	r.Outcome, r.Why = outcome, why
 	if err != nil {
 		r.Outcome, r.Why = CantTell, "the search did not end"
+		if ctx.Err() == nil {
+			r.Why = err.Error()
+		}
 	}
 	return r, err
 }

@@ -343,6 +343,33 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// failing fails for good, as the good end may, once it was asked about several commits.
+type failing struct {
+	*history
+	asked map[int]bool
+}
+
+var errFailing = errors.New("the good end can't be measured")
+
+func (f failing) Compare(ctx context.Context, commit, n int) (stats.Pairs, error) {
+	if f.asked[commit] = true; len(f.asked) > 3 {
+		return stats.Pairs{}, errFailing
+	}
+	return f.history.Compare(ctx, commit, n)
+}
+
+// A failure of the good end late in the search keeps what is known, and is why no more is.
+func TestGoodEndFailsLate(t *testing.T) {
+	f := failing{newHistory(3, "jitter", 64, map[int]float64{21: 1.3}), map[int]bool{}}
+	r, err := Search(t.Context(), f, 64, DefaultPlan)
+	if !errors.Is(err, errFailing) || r.Outcome != CantTell || r.Why != errFailing.Error() {
+		t.Errorf("%v: %+v", err, r)
+	}
+	if !r.Change.Covers(1.3) || len(r.Steps) != 1 || r.Steps[0].First > 21 || r.Steps[0].Last < 21 {
+		t.Errorf("what is known is lost: %+v", r)
+	}
+}
+
 // Too little time is no answer.
 func TestTooLittleTime(t *testing.T) {
 	for seed := range uint64(20) {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -25,6 +26,8 @@ const (
 	// sameWithin is the largest distance of a ratio from 1 that counts as no change.
 	sameWithin = 0.01
 	seed       = 1 // gives the same records the same comparison each time
+	// usualWork stands for work that has no name, since the defaults measure it.
+	usualWork = "the usual work"
 )
 
 // samplesTested returns how many samples of each subject are tested against those of the first. It
@@ -44,7 +47,7 @@ func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChang
 		c.Reasons = append(c.Reasons, fmt.Sprintf("units differ: %q and %q", a.Estimate.Unit, b.Estimate.Unit))
 		return c
 	case a.Work != b.Work:
-		c.Reasons = append(c.Reasons, fmt.Sprintf("what was timed is not the same: %s and %s", a.Work, b.Work))
+		c.Reasons = append(c.Reasons, fmt.Sprintf("what was timed is not the same: %s and %s", cmp.Or(a.Work, usualWork), cmp.Or(b.Work, usualWork)))
 		return c
 	case a.Verdict == stats.Unusable, b.Verdict == stats.Unusable:
 		c.Reasons = append(c.Reasons, unusable(a, b)...)
@@ -58,6 +61,9 @@ func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChang
 		c.Reasons = append(c.Reasons, s.widen(a, b, &c.Ratio)...)
 	}
 	c.Outcome = outcome(a, b, c.Ratio)
+	if a.Estimate.Value == 0 && !stats.IsFinite(c.Ratio.Value) {
+		c.Reasons = append(c.Reasons, "the first is 0, so that there is no ratio")
+	}
 	if a.StandIn != "" {
 		c.Reasons = append(c.Reasons, "of wall times, since others are not known of all: what waited for a CPU is in them")
 	}
@@ -121,12 +127,18 @@ func boundsOf(f *view.Figure) (lo, hi float64) {
 	return math.Min(lo, e.Value), math.Max(hi, e.Value)
 }
 
-// outcome judges a ratio. Without an interval it only recognises equal values.
+// outcome judges a ratio. Without an interval it only recognises equal values. If one of two values is 0, as a count may
+// be, there is no interval of a ratio, and their own intervals decide.
 func outcome(a, b *view.Figure, r stats.Estimate) string {
 	known := stats.IsFinite(r.Lo) && stats.IsFinite(r.Hi)
+	isZero := !isOfClock(a) && (a.Estimate.Value == 0 || b.Estimate.Value == 0)
 	switch {
 	case a.Estimate.Value == b.Estimate.Value:
 		return Same
+	case isZero && b.Estimate.Lo > a.Estimate.Hi:
+		return direction(a, 1)
+	case isZero && b.Estimate.Hi < a.Estimate.Lo:
+		return direction(a, -1)
 	case !known:
 		return Undecided
 	case r.Lo >= 1-sameWithin && r.Hi <= 1+sameWithin:

@@ -3,6 +3,7 @@ package meter
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"chronoscope/stats"
 )
@@ -22,6 +23,7 @@ type Meter struct {
 	phases phases
 	// begun is the reading of both clocks when the meter was made.
 	begun  moment
+	made   time.Time
 	costNs stats.Estimate
 	// timedCostNs is the most that the clocks add to a timed call; see timedCostOf.
 	timedCostNs float64
@@ -77,13 +79,16 @@ func New(name string, source Source, options ...Option) *Meter {
 	m.costNs = costOf(source)
 	m.timedCostNs = timedCostOf(source)
 	m.shareSketches()
-	m.begun = m.now()
+	m.begun, m.made = m.now(), time.Now()
 	m.ledger.open(m.begun)
 	return m
 }
 
 // Name returns the meter's name.
 func (m *Meter) Name() string { return m.name }
+
+// Made returns when the meter was made, and began to count from 0.
+func (m *Meter) Made() time.Time { return m.made }
 
 // Start begins a call. A start that is never stopped is not measured; a meter that samples still counts
 // the call.

@@ -10,7 +10,7 @@ import (
 
 // Metric is a figure of a single run other than its time: the program writes it, or the system tells it.
 type Metric struct {
-	// Name is the metric's name. If it ends in /s, like a metric of a Go benchmark, it is a rate: more is better.
+	// Name is the metric's name. If it is the name of a rate ([stats.IsRate]), more is better.
 	Name string
 	// Unit is the unit of the values, and Source says where they come from.
 	Unit, Source string

@@ -10,4 +10,6 @@ type Bytecode struct {
 	// Report is the first report; Others are those of further virtual machines, and of compilers.
 	bytecode.Report
 	Others []bytecode.Report `json:"others"`
+	// Load is the number of processes that competed for the CPU; left out if there were none.
+	Load int `json:"load,omitzero"`
 }

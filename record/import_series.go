@@ -88,7 +88,11 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 				}
 				value := stats.Estimate{Value: b.Value, Lo: math.NaN(), Hi: math.NaN(), Unit: b.Unit, Statistic: "median", N: 1}
 				factor, isTime := inNanoseconds[unit]
-				if isTime && (perOperation || unit == b.Unit) {
+				isTime = isTime && (perOperation || unit == b.Unit)
+				if err := checkDirection(run.Tool, b.Name, b.Unit, stats.IsRate(b.Unit) && !isTime); err != nil {
+					return nil, err
+				}
+				if isTime {
 					value = value.Scaled(factor, "ns")
 				}
 				d.Results = append(d.Results, importedResult(suite, b.Name, value))
@@ -102,6 +106,27 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 	slices.SortStableFunc(documents, func(a, b Document) int { return a.Head().Started.Compare(b.Head().Started) })
 	return documents, nil
 }
+
+// checkDirection returns an error if the tool says the opposite of the unit about which values are better. A metric of a
+// record is better in the direction that its unit implies, and so a comparison would call better what is worse. Other
+// tools leave the direction to the unit: pytest writes iter/sec, and benchmarkjs ops/sec.
+func checkDirection(tool, name, unit string, moreIsBetter bool) error {
+	const rates = "units that end in /s, /sec or /second"
+	switch {
+	case tool == "customBiggerIsBetter" && !moreIsBetter:
+		return fmt.Errorf("%s: by %s more %q is better, which is known of %s only: rename the unit, or leave the benchmark out", name, tool, unit, rates)
+	case tool == "customSmallerIsBetter" && moreIsBetter:
+		return fmt.Errorf("%s: by %s less %q is better, but of %s more is: rename the unit, or leave the benchmark out", name, tool, unit, rates)
+	}
+	return nil
+}
+
+// asv keeps intervals of 99 %, and a record those of 95 %. Each side is made shorter by the ratio of the quantiles of
+// the normal distribution that bound the two, as if the estimate were normal.
+const (
+	normal95, normal99 = 1.960, 2.576
+	sideOf95           = normal95 / normal99
+)
 
 // importASV reads a result file of asv, version 2: the names of the columns and, for each
 // benchmark, a list of values in the same order.
@@ -142,7 +167,8 @@ func importASV(data []byte) ([]Document, error) {
 			if !ok {
 				continue // null: the benchmark failed
 			}
-			e := stats.Estimate{Value: seconds, Lo: number(lows, i), Hi: number(highs, i), Unit: "value", Statistic: "median", N: 1}
+			lo, hi := seconds-sideOf95*(seconds-number(lows, i)), seconds+sideOf95*(number(highs, i)-seconds)
+			e := stats.Estimate{Value: seconds, Lo: lo, Hi: hi, Unit: "value", Statistic: "median", N: 1}
 			if strings.HasPrefix(name[strings.LastIndex(name, ".")+1:], "time_") {
 				e = e.Scaled(1e9, "ns")
 			}

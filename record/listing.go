@@ -23,22 +23,28 @@ type Entry struct {
 	Err      error // why the header can't be read; nil if it can
 }
 
-// List returns the records in the archive, in the order of their names, the oldest first. If the
-// folder does not exist yet, the list is empty. Files that can't be read are listed with the
-// reason.
-func (a Archive) List() ([]Entry, error) {
-	names, err := a.names()
+// List returns the records in a store, in the order of their names, the oldest first. Files that can't
+// be read are listed with the reason.
+func List(s Store) ([]Entry, error) {
+	files, err := s.Files()
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]Entry, 0, len(names))
-	for _, name := range names {
-		e := Entry{Name: name}
-		e.Header, e.Subjects, e.Err = readHead(filepath.Join(a.Folder, name))
-		entries = append(entries, e)
+	entries, place := make([]Entry, len(files)), map[string]int{}
+	for i, f := range files {
+		entries[i].Name, place[f.Name] = f.Name, i
 	}
-	return entries, nil
+	err = s.ReadFiles(files, func(f StoredFile, content []byte, err error) {
+		e := &entries[place[f.Name]]
+		if e.Err = err; err == nil {
+			e.Header, e.Subjects, e.Err = headOf(content)
+		}
+	})
+	return entries, err
 }
+
+// List is [List] of the archive. If the folder does not exist yet, the list is empty.
+func (a Archive) List() ([]Entry, error) { return List(a) }
 
 // names returns the names of the records, sorted.
 func (a Archive) names() ([]string, error) {
@@ -59,11 +65,12 @@ func (a Archive) names() ([]string, error) {
 	return names, nil
 }
 
-// readHead decodes only the header of a document, and the names of its subjects. It refuses a pipe
-// or a device, from which reading may never end.
-func readHead(file string) (Header, []string, error) {
-	data, err := readRecord(file)
-	if err != nil {
+// headOf decodes only the header of a document, and the names of its subjects.
+func headOf(data []byte) (Header, []string, error) {
+	if err := CheckExtent(data); err != nil {
+		return Header{}, nil, err
+	}
+	if _, err := formOf(data); err != nil {
 		return Header{}, nil, err
 	}
 	var d struct {
@@ -76,7 +83,8 @@ func readHead(file string) (Header, []string, error) {
 	return d.Header, d.names(), d.Header.check()
 }
 
-// readRegular returns the content of a file, up to a size that [CheckExtent] refuses.
+// readRegular returns the content of a file, up to a size that [CheckExtent] refuses. It refuses a pipe or a device,
+// from which reading may never end.
 func readRegular(file string) ([]byte, error) {
 	f, err := OpenRegular(file)
 	if err != nil {
@@ -84,19 +92,6 @@ func readRegular(file string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, MostBytes+1))
-}
-
-// readRecord returns the content of a file that may be a record.
-func readRecord(file string) ([]byte, error) {
-	data, err := readRegular(file)
-	if err != nil {
-		return nil, err
-	}
-	if err := CheckExtent(data); err != nil {
-		return nil, err
-	}
-	_, err = formOf(data)
-	return data, err
 }
 
 // subjectLists are the undecoded parts of a document that name its subjects.
@@ -131,7 +126,7 @@ func (l subjectLists) names() (names []string) {
 	return each
 }
 
-// Names that [Archive.Find] understands: the record that was started last, and the last one before
+// Names that [Find] understands: the record that was started last, and the last one before
 // it of the same command.
 const (
 	Latest   = "latest"
@@ -160,13 +155,17 @@ func commandIn(name string) string {
 	return parts[len(parts)-2]
 }
 
-// Find returns the file of the record that a name stands for: the whole file name, any part of it
+// Find returns the record in a store that a name stands for: the whole file name, any part of it
 // that occurs in no other name, [Latest] or [Previous]. If there is none, the error is
 // [fs.ErrNotExist].
-func (a Archive) Find(name string) (string, error) {
-	names, err := a.names()
+func Find(s Store, name string) (StoredFile, error) {
+	files, err := s.Files()
 	if err != nil {
-		return "", err
+		return StoredFile{}, err
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
 	}
 	var found []string
 	switch {
@@ -185,9 +184,35 @@ func (a Archive) Find(name string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("no record in %s is called %q: %w", a.Folder, name, fs.ErrNotExist)
+		return StoredFile{}, fmt.Errorf("no record in %s is called %q: %w", s.Place(), name, fs.ErrNotExist)
 	case 1:
-		return filepath.Join(a.Folder, found[0]), nil
+		return files[slices.Index(names, found[0])], nil
 	}
-	return "", fmt.Errorf("%d records in %s are called %q, the last of them %s: give more of the name", len(found), a.Folder, name, found[len(found)-1])
+	return StoredFile{}, fmt.Errorf("%d records in %s are called %q, the last of them %s: give more of the name", len(found), s.Place(), name, found[len(found)-1])
+}
+
+// Find is [Find] in the archive. It returns the path of the file.
+func (a Archive) Find(name string) (string, error) {
+	f, err := Find(a, name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(a.Folder, f.Name), nil
+}
+
+// OpenIn reads the record in a store that a name stands for, as [Find] understands it.
+func OpenIn(s Store, name string) (d Document, err error) {
+	file, err := Find(s, name)
+	if err != nil {
+		return nil, err
+	}
+	failed := s.ReadFiles([]StoredFile{file}, func(_ StoredFile, content []byte, unread error) {
+		if err = unread; err == nil {
+			d, err = Parse(content)
+		}
+	})
+	if err = errors.Join(failed, err); err != nil {
+		return nil, fmt.Errorf("reading the record %s in %s: %w", file.Name, s.Place(), err)
+	}
+	return d, nil
 }

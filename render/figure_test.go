@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"chronoscope/activity"
+	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
 	"chronoscope/view"
@@ -154,6 +155,17 @@ func TestTimerTicksOfFigure95(t *testing.T) {
 	for i, tick := range ticks {
 		if at := float64(triangles[i].X) * float64(lanes.Lanes.EndNs); math.Abs(at-tick.AtNs) > 1e4 {
 			t.Errorf("triangle %d at %.0f ns, and its interrupt at %.0f", i, at, tick.AtNs)
+		}
+	}
+}
+
+// A gap beyond the end of its trace, as in a prepared record, once made drawing panic.
+func TestFigureOfAPreparedTrace(t *testing.T) {
+	gap := activity.TimedPeriod{State: "inactive", StartNs: 9e18, DurationNs: 5}
+	d := record.Activity{Header: record.Header{Machine: &machine.Machine{}}, Traces: []activity.Analysis{{DurationNs: 1, Periods: []activity.TimedPeriod{gap}}}}
+	for _, format := range []string{"svg", "png"} {
+		if err := Figure(io.Discard, format, d); err != nil {
+			t.Errorf("%s: %v", format, err)
 		}
 	}
 }

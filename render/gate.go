@@ -105,6 +105,9 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 	for _, r := range failedIn(d) {
 		fmt.Fprintf(&b, "- **%s** failed: %s\n", cell(withRevision(r)), cell(r.Reasons[0]))
 	}
+	for _, m := range d.Missing {
+		fmt.Fprintf(&b, "- **%s** was not measured: %s\n", cell(missingName(m)), cell(view.Shortened(m.Why, longestWhy)))
+	}
 	if len(rest) > 0 {
 		fmt.Fprintf(&b, "\n<details><summary>%d comparisons without a change that is beyond chance</summary>\n\n", len(rest))
 		changeTable(&b, rest)
@@ -116,6 +119,18 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 	fmt.Fprintf(&b, "\n%s, measured in turn in %s.\n", cell(string(d.Machine.CPU)), stats.Duration(float64(d.DurationNs), 3))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// longestWhy is the greatest length of what a compiler said, since GitHub limits that of a comment.
+const longestWhy = 1000
+
+// missingName names what could not be measured.
+func missingName(m record.BenchMissing) string {
+	name := cmp.Or(m.Package, m.Metric, "the rest")
+	if m.Revision != "" {
+		name += " at " + m.Revision
+	}
+	return name
 }
 
 // failedIn returns the benchmarks of which a run failed, or none succeeded.
@@ -135,6 +150,9 @@ func withRevision(r gobench.Report) string {
 	return r.Name + " at " + r.Revision
 }
 
+// mostMissing limits what the heading names.
+const mostMissing = 3
+
 // benchVerdict returns the verdict of the gate, in one line.
 func benchVerdict(d record.Bench, changes []change) string {
 	if d.Interrupted {
@@ -147,6 +165,16 @@ func benchVerdict(d record.Bench, changes []change) string {
 	}
 	if len(failed) > 0 {
 		verdict += fmt.Sprintf("; %s failed", stats.Count(len(failed), "benchmark"))
+	}
+	if len(d.Missing) > 0 {
+		var names []string
+		for _, m := range d.Missing[:min(len(d.Missing), mostMissing)] {
+			names = append(names, cell(missingName(m)))
+		}
+		if more := len(d.Missing) - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		verdict += "; not measured: " + strings.Join(names, ", ")
 	}
 	return verdict
 }
@@ -172,6 +200,8 @@ func gateVerdict(d record.Bench, changes []change) string {
 		return fmt.Sprintf("Slower: %d of %d comparisons are beyond the limit", count[stats.Beyond], gated)
 	case count[stats.Open] > 0:
 		return fmt.Sprintf("No regression was found; %d of %d comparisons are undecided", count[stats.Open], gated)
+	case len(d.Missing) > 0:
+		return fmt.Sprintf("No regression was found in %s", stats.Count(gated, "comparison"))
 	}
 	return fmt.Sprintf("No regression: %d comparisons are within the limit", gated)
 }
@@ -235,7 +265,7 @@ func property(text string) string {
 }
 
 // JUnit writes each comparison as a test case: one beyond the limit fails, an undecided one is
-// skipped, and one that could not be measured is an error.
+// skipped, and what could not be measured is an error.
 func JUnit(w io.Writer, d record.Bench) error {
 	type detail struct {
 		Message string `xml:"message,attr"`
@@ -279,6 +309,10 @@ func JUnit(w io.Writer, d record.Bench) error {
 	}
 	for _, r := range failedIn(d) {
 		suite.Cases = append(suite.Cases, testCase{Class: r.Package, Name: withRevision(r), File: r.File, Seconds: "0", Error: &detail{view.OneLine(r.Reasons[0])}})
+		suite.Errors++
+	}
+	for _, m := range d.Missing {
+		suite.Cases = append(suite.Cases, testCase{Class: cmp.Or(m.Package, suite.Name), Name: missingName(m), Seconds: "0", Error: &detail{view.OneLine(m.Why)}})
 		suite.Errors++
 	}
 	suite.Tests = len(suite.Cases)

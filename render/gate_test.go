@@ -109,6 +109,37 @@ func TestBenchFailuresAndInterruptions(t *testing.T) {
 	}
 }
 
+// What could not be measured, so that the status is 1, is named in the heading and is an error in JUnit. Once they said that
+// there was no regression.
+func TestWhatIsNotMeasured(t *testing.T) {
+	d := gatedBench()
+	d.Results, d.Pairs = d.Results[:6], d.Pairs[3:]
+	d.Missing = []record.BenchMissing{
+		{Package: "example.com/<b>", Revision: "main", Why: "it does not compile:\nx.go:1:1 " + strings.Repeat("no ", 1000)},
+		{Metric: "alloc/op", Why: "no benchmark reports it"}, {Why: "no process could be started"}, {Package: "example.com/d", Why: "no"},
+	}
+	var summary, junit bytes.Buffer
+	if err := errors.Join(BenchSummary(&summary, d), JUnit(&junit, d)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"## No regression was found in 1 comparison; not measured: example.com/&lt;b&gt; at main, alloc/op, the rest, 1 more\n",
+		"- **example.com/&lt;b&gt; at main** was not measured: it does not compile:␤x.go:1:1 no", "- **the rest** was not measured: no process could be started\n",
+	} {
+		if !strings.Contains(summary.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, summary.String())
+		}
+	}
+	if summary.Len() > 3000 {
+		t.Errorf("a summary of %d bytes", summary.Len())
+	}
+	for _, want := range []string{`tests="5" failures="0" errors="4"`, `classname="example.com/d" name="example.com/d"`, `name="alloc/op"`, `<error message="no process could be started">`} {
+		if !strings.Contains(junit.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, junit.String())
+		}
+	}
+}
+
 // GitHub reads one command per line; a name can't begin another command.
 func TestAnnotations(t *testing.T) {
 	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return Annotations(b, d) })

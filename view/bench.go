@@ -52,7 +52,7 @@ func bench(d record.Bench) *Sheet {
 // benchmarkCalls shows how single calls are distributed, for benchmarks whose single calls were
 // timed.
 func benchmarkCalls(all []gobench.Report) Section {
-	t := table(words("benchmark", "time"), numbers("n"), words("p50", "p90", "p99", "p99.9"), numbers("worst"), words("verdict"))
+	t := table(words("benchmark", "time"), numbers("n"), words(tailNames()...), numbers("worst"), words("verdict"))
 	s := Section{
 		Title: "Single calls",
 		Lead: "Percentiles of single calls with 95 % intervals by order statistics; one for which there are too few calls is missing. " +
@@ -199,7 +199,7 @@ func benchFigures(d record.Bench) (all []Figure) {
 		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityTime}, b.Estimate, b.Verdict, b.Reasons, times)
 		all = timeFigure(all, FigureKey{TopicBenchmark, name, QuantityWall}, b.Wall, b.Verdict, b.Reasons, walls)
 		for _, m := range b.Metrics {
-			all = append(all, bareFigure(FigureKey{TopicBenchmark, name, m.Unit}, betterOf(m.Unit), m.Unit, m.Value, b.Verdict, b.Reasons)...)
+			all = append(all, metricFigure(FigureKey{TopicBenchmark, name, m.Unit}, m, b)...)
 		}
 		for i := range all[first:] {
 			all[first+i].Revision = b.Revision
@@ -207,6 +207,23 @@ func benchFigures(d record.Bench) (all []Figure) {
 	}
 	return all
 }
+
+// metricFigure returns the figure of a metric with its interval; none if its value is not known.
+func metricFigure(k FigureKey, m gobench.Metric, b gobench.Report) []Figure {
+	figures := bareFigure(k, betterOf(m.Unit), m.Unit, m.Value, b.Verdict, b.Reasons)
+	isWallTime := m.Unit == "MB/s" // it follows from the wall time, which other programs lengthen
+	if isWallTime || !m.Lo.Known() || !m.Hi.Known() || b.Estimate.N < leastForInterval {
+		return figures
+	}
+	for i := range figures {
+		e := &figures[i].Estimate
+		e.Lo, e.Hi, e.Statistic, e.N = m.Lo.Value(), m.Hi.Value(), stats.QuantileName(0.5), b.Estimate.N
+	}
+	return figures
+}
+
+// leastForInterval is the least number of repetitions that bound the median. The bounds of fewer are only their range.
+var leastForInterval = stats.SamplesForMedian((1-stats.Confidence)/2, 0)
 
 // betterOf says which values of a metric are better.
 func betterOf(metric string) string {

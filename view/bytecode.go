@@ -363,5 +363,28 @@ func instructionFigures(d record.Bytecode) (all []Figure) {
 	for _, i := range d.Instructions {
 		all = timeFigure(all, FigureKey{TopicBytecode, i.Mnemonic + " " + string(i.Form), QuantityTime}, i.Time, i.Verdict, i.Reasons, nil)
 	}
+	work := unusualWork(d)
+	for i := range all {
+		all[i].Work = work
+	}
 	return all
+}
+
+// unusualWork says how the instructions were timed where that is not the default. It is empty if all of it is, so that an
+// index that history made earlier still agrees. The form of an instruction is part of its figure's name.
+func unusualWork(d record.Bytecode) string {
+	var all []string
+	if d.Length > 0 && d.Length != bytecode.DefaultLength {
+		all = append(all, fmt.Sprintf("sequences of %d", d.Length))
+	}
+	if mode := cmp.Or(d.Mode, bytecode.Interpreter); mode != bytecode.Interpreter {
+		all = append(all, "compiled by "+string(mode))
+	}
+	if method := cmp.Or(d.Method, bytecode.Counter); method != bytecode.Counter {
+		all = append(all, "timed by "+string(method))
+	}
+	if d.Load > 0 {
+		all = append(all, stats.Count(d.Load, "competitor"))
+	}
+	return strings.Join(all, ", ")
 }

@@ -62,7 +62,7 @@ func traceLanes(traces []activity.Analysis) Section {
 	}
 	recorded := where(traces, func(t activity.Analysis) bool { return len(t.Periods) > 0 })
 	for _, trace := range recorded {
-		lanes := lanesOf(trace, mostGaps/len(recorded))
+		lanes := lanesOf(trace, max(1, mostGaps/len(recorded)))
 		s.Charts = append(s.Charts, Chart{Title: lanes.Name, Label: "Gaps by cause over time", Lanes: lanes})
 		if len(lanes.Ticks) > 0 && len(s.Legend) == 0 {
 			s.Legend = []Key{{Mark: "triangle", Look: "faint", Text: "timer interrupt, where there is room"}}
@@ -98,13 +98,15 @@ func longestGaps(periods []activity.TimedPeriod, most int) []activity.TimedPerio
 	return gaps[:min(len(gaps), most)]
 }
 
-// lanesOf returns the gaps of a trace; if there are more than most, the longest of them.
+// lanesOf returns the gaps of a trace; if there are more than most, the longest of them. What a record says beyond the
+// end of its trace is cut off, so that every gap can be drawn.
 func lanesOf(t activity.Analysis, most int) *Lanes {
 	l := &Lanes{Name: capitalized(place(t)), EndNs: int64(math.Round(t.DurationNs)), Causes: []string{}, Gaps: []int64{}}
 	if t.Dropped > 0 {
 		last := t.Periods[len(t.Periods)-1]
 		l.EndNs = int64(math.Round(last.StartNs + last.DurationNs))
 	}
+	l.EndNs = max(l.EndNs, 0)
 	for _, c := range activity.Causes() {
 		if _, seen := t.Causes[c]; seen {
 			l.Causes = append(l.Causes, c.String())
@@ -115,8 +117,8 @@ func lanesOf(t activity.Analysis, most int) *Lanes {
 	l.Ticks = timerTicks(t, gaps)
 	before := int64(0)
 	for _, p := range gaps {
-		start := max(int64(math.Round(p.StartNs)), before)
-		end := max(int64(math.Round(p.StartNs+p.DurationNs)), start)
+		start := min(max(int64(math.Round(p.StartNs)), before), l.EndNs)
+		end := min(max(int64(math.Round(p.StartNs+p.DurationNs)), start), l.EndNs)
 		if p.DurationNs < threshold {
 			l.Hidden++
 			l.HiddenNs = max(l.HiddenNs, end-start)

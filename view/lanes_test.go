@@ -88,6 +88,32 @@ func TestPackedGapsOfUnsoundTrace(t *testing.T) {
 	}
 }
 
+// Gaps beyond the end of a trace, as a prepared record has them, are cut off. Drawing such a gap once panicked.
+func TestPackedGapsEndWithTheTrace(t *testing.T) {
+	trace := activity.Analysis{}
+	for _, startNs := range []float64{-1e300, 0, 5e5, 2e6, 9e18, 1e300} {
+		trace.Periods = append(trace.Periods, activity.TimedPeriod{State: "inactive", StartNs: startNs, DurationNs: 1e6})
+	}
+	for _, endNs := range []float64{-1e300, 0, 1, 1e6, 1e300} {
+		trace.DurationNs = endNs
+		lanes := lanesOf(trace, mostGaps)
+		for g := range lanes.Each {
+			if g.StartNs < 0 || g.EndNs < g.StartNs || g.EndNs > lanes.EndNs {
+				t.Errorf("a trace of %g ns, which ends at %d, has the gap %+v", endNs, lanes.EndNs, g)
+			}
+		}
+	}
+}
+
+// With more traces than gaps that a page shows, each trace keeps its longest gap. This once panicked.
+func TestMoreTracesThanGaps(t *testing.T) {
+	gap := activity.TimedPeriod{State: "inactive", StartNs: 1, DurationNs: 1}
+	traces := slices.Repeat([]activity.Analysis{{DurationNs: 5, Periods: []activity.TimedPeriod{gap}}}, mostGaps+1)
+	if s := traceLanes(traces); len(s.Charts) != len(traces) || len(s.Charts[0].Lanes.Gaps) != 3 {
+		t.Errorf("%d charts for %d traces", len(s.Charts), len(traces))
+	}
+}
+
 func TestCapitalized(t *testing.T) {
 	for text, want := range map[string]string{"": "", "clock, quality": "Clock, quality", "öffnen": "Öffnen", "CPU 1": "CPU 1"} {
 		if got := capitalized(text); got != want {

@@ -134,12 +134,18 @@ func latenessFields(d record.Lateness) Fields {
 	return fieldsOf(d.Timers, "name requested_ns periodic wakes early late missed drift_ppm quality verdict reasons")
 }
 
-// latenessFigures returns the percentiles of each timer's lateness.
+// latenessFigures returns the percentiles of each timer's lateness. Waiting under load is other work. Without
+// load its name is empty, so that an index that history made earlier still agrees.
 func latenessFigures(d record.Lateness) (all []Figure) {
 	for _, r := range d.Timers {
 		name := fmt.Sprintf("%s, asked for %s", r.Name, stats.Duration(r.RequestedNs, 3))
 		for _, e := range r.Percentiles.Known() {
 			all = timeFigure(all, FigureKey{TopicLateness, name, stats.PercentileName(e.Statistic)}, e, r.Verdict, r.Reasons, nil)
+		}
+	}
+	if d.Load > 1 {
+		for i := range all {
+			all[i].Work = fmt.Sprintf("waiting where %d threads want the CPUs", d.Load)
 		}
 	}
 	return all

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ func programPercentiles(all []program.Report, unit stats.TimeUnit) Section {
 	if len(shown) == 0 {
 		return Section{}
 	}
-	t := table(words("command", "time"), numbers("n"), words(percentileNames(shown[0].Percentiles.Wall)...), numbers("worst"))
+	t := table(words("command", "time"), numbers("n"), words(tailNames()...), numbers("worst"))
 	for _, p := range shown {
 		t.row(tailRow(p.Command, "alone on the machine", p.Percentiles.Time, unit)...)
 		t.row(tailRow(p.Command, "by the clock", p.Percentiles.Wall, unit)...)
@@ -60,22 +59,23 @@ func programPercentiles(all []program.Report, unit stats.TimeUnit) Section {
 	return s
 }
 
-func percentileNames(t stats.Tails) (names []string) {
-	for _, e := range t.Percentiles {
-		names = append(names, stats.PercentileName(e.Statistic))
+// tailNames returns the names of the percentiles in a table. The table has a column for each, whatever a record holds.
+func tailNames() (names []string) {
+	for _, p := range stats.TailPercentiles {
+		names = append(names, stats.PercentileName(stats.QuantileName(p)))
 	}
 	return names
 }
 
 // tailRow returns a row of a table of percentiles, each with its interval.
 func tailRow(name, what string, t stats.Tails, unit stats.TimeUnit) []any {
+	known := map[string]string{}
+	for _, e := range t.Known() {
+		known[stats.PercentileName(e.Statistic)] = fmt.Sprintf("%s (%s)", unit.Time(e), unit.Range(e))
+	}
 	row := []any{name, what, t.N}
-	for _, e := range t.Percentiles {
-		figure := stats.Unknown
-		if !math.IsNaN(e.Value) {
-			figure = fmt.Sprintf("%s (%s)", unit.Time(e), unit.Range(e))
-		}
-		row = append(row, figure)
+	for _, percentile := range tailNames() {
+		row = append(row, cmp.Or(known[percentile], stats.Unknown))
 	}
 	return append(row, unit.Duration(t.WorstNs.Value(), 3))
 }

@@ -164,10 +164,11 @@ func table(columns ...[]Column) *Table {
 	return t
 }
 
-// row adds a row of texts, verdicts, numbers and other cells.
+// row adds a row of texts, verdicts, numbers and other cells. It has a cell for each column: cells that are missing are
+// empty, and values beyond the columns are left out, since a record may hold fewer or more than the table shows.
 func (t *Table) row(values ...any) {
-	row := make([]Cell, 0, len(values))
-	for _, v := range values {
+	row := make([]Cell, 0, len(t.Columns))
+	for _, v := range values[:min(len(values), len(t.Columns))] {
 		switch v := v.(type) {
 		case stats.Verdict:
 			row = append(row, Cell{Verdict: v})
@@ -179,7 +180,7 @@ func (t *Table) row(values ...any) {
 			row = append(row, Cell{Text: fmt.Sprint(v)})
 		}
 	}
-	t.Rows = append(t.Rows, row)
+	t.Rows = append(t.Rows, append(row, make([]Cell, len(t.Columns)-len(row))...))
 }
 
 // add appends the sections that have something to show, without empty charts and tables.

@@ -20,6 +20,9 @@ func main() {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		ends = append(ends, syscall.SIGHUP)
 	}
+	// Without this, SIGPIPE kills the process when the reader of standard output is gone, before records are kept and
+	// --cleanup has run. It is not ignored, because programs that are started would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	err := cli.Run(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr})
 	stop()

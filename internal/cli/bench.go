@@ -271,12 +271,11 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 		return usagef("--see: it belongs to --plan and --null: give one of them too")
 	case c.given("false-alarms") && !compares:
 		return usagef("--false-alarms: there is nothing to compare with: give --against REVISION too, or --null")
-	case c.given("undecided") && !limits:
-		return usagef("--undecided: nothing is limited: give --max-regression or --gate too")
 	case c.given("see"):
 		t.seen, err = parseShare(t.see)
 	}
-	if err != nil || !(t.seen > stats.FloatOf(gate.Limit).Or(0) && t.seen < 10) {
+	isSeenUsed := t.null || t.plans // without them it may be out of bounds, as it follows from the limit
+	if isSeenUsed && (err != nil || !(t.seen > stats.FloatOf(gate.Limit).Or(0) && t.seen < 10)) {
 		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*stats.FloatOf(gate.Limit).Or(0))
 	}
 	if limits || t.null || t.plans || c.given("false-alarms") {
@@ -340,11 +339,21 @@ func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 		e.patterns = []string{"."}
 	}
 	d, err := e.run(ctx)
-	if err != nil && ctx.Err() == nil {
+	stopped := ctx.Err() != nil
+	switch isMeasured := func(r gobench.Report) bool { return r.Estimate.N > 0 }; {
+	case stopped:
+	case err != nil && !slices.ContainsFunc(d.Results, isMeasured):
 		return found{}, err
+	case err != nil: // what was measured is kept
+		d.Missing = append(d.Missing, record.BenchMissing{Why: err.Error()})
+	default:
+		d.Missing = append(d.Missing, unreported(d.Pairs, t.gatedUnits())...)
 	}
 	d.Header = c.finish(ctx)
 	r := judgedBench(d, e.broken, t.gatedUnits())
+	if !stopped {
+		r.failed = errors.Join(err, r.failed)
+	}
 	if t.summary {
 		c.bar.end()
 		r.failed = errors.Join(r.failed, summarise(c, d))
@@ -366,7 +375,7 @@ func judgedBench(d record.Bench, broken []error, units []string) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, exports: render.Exports(d)}
 	failed := 0
 	for _, b := range d.Results {
-		r.verdicts[strings.TrimSpace(b.Package+"."+b.Name+" "+b.Revision)] = b.Verdict
+		worst(r.verdicts, strings.TrimSpace(b.Package+"."+b.Name+" "+b.Revision), b.Verdict) // with --gomaxprocs two may have one name
 		if b.Failed || b.Estimate.N == 0 {
 			failed++
 		}
@@ -377,14 +386,8 @@ func judgedBench(d record.Bench, broken []error, units []string) found {
 	for _, why := range broken {
 		r.rivals = append(r.rivals, unanswered("a package's benchmarks are slower", why.Error()))
 	}
-	for _, unit := range units {
-		if !slices.ContainsFunc(d.Pairs, func(p stats.Pair) bool { return p.Metric == unit }) {
-			why := "no benchmark is in both revisions"
-			if known := unitsIn(d.Pairs); len(known) > 0 {
-				why = fmt.Sprintf("no benchmark reports %s in both revisions: give a unit that they report, such as %s", unit, strings.Join(known, ", "))
-			}
-			r.rivals = append(r.rivals, unanswered(unit+" is worse", why))
-		}
+	for _, missing := range unreported(d.Pairs, units) {
+		r.rivals = append(r.rivals, unanswered(missing.Metric+" is worse", missing.Why))
 	}
 	judged := gatedPairs(d.Pairs)
 	if len(units) > 0 {
@@ -392,6 +395,21 @@ func judgedBench(d record.Bench, broken []error, units []string) found {
 	}
 	r.rivals = append(r.rivals, rivalsOf(judged)...)
 	return r
+}
+
+// unreported returns those of the units that no pair has, each with the reason.
+func unreported(pairs []stats.Pair, units []string) (all []record.BenchMissing) {
+	for _, unit := range units {
+		if slices.ContainsFunc(pairs, func(p stats.Pair) bool { return p.Metric == unit }) {
+			continue
+		}
+		why := "no benchmark is in both revisions"
+		if known := unitsIn(pairs); len(known) > 0 {
+			why = fmt.Sprintf("no benchmark reports %s in both revisions: give a unit that they report, such as %s", unit, strings.Join(known, ", "))
+		}
+		all = append(all, record.BenchMissing{Metric: unit, Why: why})
+	}
+	return all
 }
 
 // unitsIn returns the units of the pairs, each one time.

@@ -17,6 +17,7 @@ var pairForm = object{
 
 var benchForm = object{
 	"results": list(benchResult), "pairs": list(benchPair),
+	"missing?": list(object{"package?": text, "revision?": text, "metric?": text, "why": text}.check),
 }
 
 var benchResultForm = object{
@@ -185,6 +186,8 @@ func TestPlantedBenchBreaches(t *testing.T) {
 		{"results.0.metrics.0.value", nil, "value"},
 		{"results.0.time_ms", 3, "time_ms is no time in nanoseconds"},
 
+		{"missing", []any{map[string]any{"package": "example.com/a"}}, "it lacks why"},
+		{"missing", []any{map[string]any{"metric": "B/op", "why": "it is not reported"}}, ""},
 		{"pairs", nil, "pairs"},
 		{"pairs.0.outcome", "better", "outcome: better"},
 		{"pairs.0.outcome", "faster", "faster than example.com/work.BenchmarkFast at HEAD, at a ratio from 1.19 to 1.21"},

@@ -2,12 +2,16 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"chronoscope/gobench"
+	"chronoscope/machine"
 	"chronoscope/record"
+	"chronoscope/render"
 	"chronoscope/stats"
 )
 
@@ -109,6 +113,51 @@ func TestUnknownUnitsDoNotPass(t *testing.T) {
 		err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{slower, allocs}}, nil, []string{unit}))
 		if ExitStatus(err) != want || want == 1 && !strings.Contains(err.Error(), "such as sec/op, allocs/op") {
 			t.Errorf("%s: %v", unit, err)
+		}
+	}
+}
+
+// A file that can't be written is an error, and hides no regression.
+func TestFailingExportHidesNoRegression(t *testing.T) {
+	for pair, want := range map[*stats.Pair]int{
+		new(pairOf(stats.Slower, 1.6, 1.5, 1.7)):    3,
+		new(pairOf(stats.Faster, 0.6, 0.5, 0.7)):    1,
+		new(pairOf(stats.Undecided, 1.1, 0.9, 1.2)): 1,
+	} {
+		file := filepath.Join(t.TempDir(), "missing", "x.xml")
+		c := &call{
+			settings: settings{format: render.JSONFormat, exports: []export{{"junit", file}}, mostRegression: 0.05, gateFlag: "--max-regression", regression: "5%"},
+			streams:  Streams{Out: io.Discard, Err: io.Discard},
+		}
+		d := record.Bench{Header: record.NewHeader("bench", &machine.Machine{}, 1), Pairs: []stats.Pair{*pair}}
+		err := c.show(t.Context(), judgedBench(d, nil, nil), nil)
+		if ExitStatus(err) != want || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: status %d, want %d: %v", pair.Outcome, ExitStatus(err), want, err)
+		}
+	}
+}
+
+// Two benchmarks may have one name with --gomaxprocs: BenchmarkX/a with 2, and BenchmarkX/a-2 with 1. The worse verdict counts.
+func TestVerdictsOfOneName(t *testing.T) {
+	d := record.Bench{}
+	for _, v := range []stats.Verdict{stats.Trusted, stats.Unusable, stats.Suspect} {
+		d.Results = append(d.Results, gobench.Report{Benchmark: gobench.Benchmark{Name: "BenchmarkX/a-2"}, Judgement: stats.Judgement{Verdict: v}})
+	}
+	if v := judgedBench(d, nil, nil).verdicts; len(v) != 1 || v[".BenchmarkX/a-2"] != stats.Unusable {
+		t.Errorf("%v", v)
+	}
+}
+
+// --see plans what --plan and --null do. Without them the slowdown that follows from a wide limit is no wrong use.
+func TestWideLimits(t *testing.T) {
+	for given, want := range map[string]int{
+		"--against x --max-regression 1000%": 1, "--against x --gate sec/op=1000%": 1, // there is no such revision
+		"--null --max-regression 100% --see 2000%": 2, "--plan --max-regression 100% --see 50%": 2,
+	} {
+		var said strings.Builder
+		args := append([]string{"bench", "-C", t.TempDir()}, strings.Fields(given)...)
+		if err := Run(t.Context(), args, Streams{Out: io.Discard, Err: &said}); ExitStatus(err) != want || (want == 2) != strings.Contains(said.String(), "--see: invalid value") {
+			t.Errorf("%s: status %d, want %d: %s", given, ExitStatus(err), want, said.String())
 		}
 	}
 }

@@ -20,9 +20,10 @@ type benchExperiment struct {
 	*call
 	patterns []string
 
-	broken  []error      // why packages' benchmarks could not be found
-	skipped []string     // benchmarks that skip themselves
-	undo    func() error // removes the other revision
+	broken  []error               // why packages' benchmarks could not be found
+	missing []record.BenchMissing // these packages
+	skipped []string              // benchmarks that skip themselves
+	undo    func() error          // removes the other revision
 }
 
 // run measures. If ctx ends, it returns what was measured so far with the error.
@@ -43,6 +44,7 @@ func (e *benchExperiment) run(ctx context.Context) (d record.Bench, err error) {
 	}()
 	processes := gobench.Processes{CPUs: e.cpus, Timeout: e.flags.timeout, Nice: e.flags.nice}
 	groups, failed, err := e.benchmarks(ctx, directory, processes)
+	d.Missing = e.missing
 	for _, f := range failed {
 		d.Results = append(d.Results, gobench.NewReport(gobench.Conclude(&gobench.Series{Benchmark: f.Benchmark, Failure: f}, e.flags.plan, gobench.Setting{})))
 	}
@@ -128,7 +130,7 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 	if err != nil {
 		return nil, failed, err
 	}
-	then := map[string]gobench.Benchmark{}
+	then := map[identity]gobench.Benchmark{}
 	switch {
 	case e.flags.against == "" && (e.flags.null || e.flags.plans):
 		again, _, err := e.find(ctx, p, e.flags.directory, filepath.Join(directory, "again"), nullRevision)
@@ -136,7 +138,7 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 			return nil, failed, err
 		}
 		for _, b := range again {
-			then[b.Package+"."+b.Name] = b
+			then[identityOf(b)] = b
 		}
 	case e.flags.against != "":
 		revision, err := gobench.CheckOut(ctx, e.flags.directory, e.flags.against, filepath.Join(directory, scratchTree))
@@ -150,13 +152,13 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 			return nil, failed, fmt.Errorf("--against %s: %w", e.flags.against, revision.Explain(ctx, err))
 		}
 		for _, b := range old {
-			then[b.Package+"."+b.Name] = b
+			then[identityOf(b)] = b
 		}
 	}
 	said := map[string]bool{}
 	for _, b := range now {
 		group, name := []gobench.Benchmark{b}, b.Package+"."+b.Name
-		if old, ok := then[name]; ok {
+		if old, ok := then[identityOf(b)]; ok {
 			group = []gobench.Benchmark{old, b}
 			e.bar.show(0, "linking the tests of "+b.Package)
 			if err := gobench.Arrange(ctx, group); err != nil && !said[b.Package] {
@@ -166,7 +168,7 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 				}
 				e.caveat("%s was measured with its functions in the usual order only, and an edit may look slower for its place in memory: %v", b.Package, err)
 			}
-			delete(then, name)
+			delete(then, identityOf(b))
 		} else if e.flags.against != "" {
 			e.caveat("%s is not in %s: there is nothing to compare it with", name, e.flags.against)
 		}
@@ -182,9 +184,18 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 	return groups, failed, nil
 }
 
+// identity tells the benchmarks of one revision apart. Names do not: with --gomaxprocs, BenchmarkX/a-2 may be BenchmarkX/a
+// with a GOMAXPROCS of 2, or BenchmarkX/a-2 with one of 1.
+type identity struct {
+	pkg, name string
+	procs     int
+}
+
+func identityOf(b gobench.Benchmark) identity { return identity{b.Package, b.Name, b.SetProcs} }
+
 // nameRemoved names the benchmarks that only the other revision has. Those that fail or skip themselves are named
 // already, and so are packages that can't be compiled.
-func (e *benchExperiment) nameRemoved(left map[string]gobench.Benchmark, now []gobench.Benchmark, failed []*gobench.FailedError) {
+func (e *benchExperiment) nameRemoved(left map[identity]gobench.Benchmark, now []gobench.Benchmark, failed []*gobench.FailedError) {
 	if e.flags.against == "" {
 		return
 	}
@@ -193,10 +204,14 @@ func (e *benchExperiment) nameRemoved(left map[string]gobench.Benchmark, now []g
 		compiled[b.Package] = true
 	}
 	for _, f := range failed {
-		delete(left, f.Benchmark.Package+"."+f.Benchmark.Name)
+		delete(left, identityOf(f.Benchmark))
 	}
-	for _, name := range slices.Sorted(maps.Keys(left)) {
-		if b := left[name]; (compiled[b.Package] || len(e.broken) == 0) && !slices.Contains(e.skipped, b.Name) {
+	names := map[string]gobench.Benchmark{}
+	for _, b := range left {
+		names[b.Package+"."+b.Name] = b
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if b := names[name]; (compiled[b.Package] || len(e.broken) == 0) && !slices.Contains(e.skipped, b.Name) {
 			e.caveat("%s is in %s only: was it removed or renamed?", name, e.flags.against)
 		}
 	}
@@ -228,17 +243,21 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 	if revision == nullRevision { // as if an edit had changed the orders of functions
 		building.Seed++
 	}
+	building.MayLack = revision != "" // benchmarks that only the working tree has are named later
 	build, err := gobench.Compile(ctx, dir, into, e.patterns, building)
 	if err != nil {
 		return nil, nil, err
 	}
 	var broken []error
-	breaks := func(err error) {
+	breaks := func(pkg string, err error) {
 		e.caveat("%v", err)
 		broken, e.broken = append(broken, err), append(e.broken, err)
+		if missing := (record.BenchMissing{Package: pkg, Revision: revision, Why: err.Error()}); !slices.Contains(e.missing, missing) {
+			e.missing = append(e.missing, missing) // once, not for each GOMAXPROCS
+		}
 	}
-	for _, err := range build.Failed {
-		breaks(err)
+	for _, failed := range build.Failed {
+		breaks(failed.Package, failed)
 	}
 	for _, test := range e.flags.onEachProcs(build.Tests) {
 		e.bar.show(0, "looking for benchmarks in "+test.Package)
@@ -249,7 +268,7 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 			return all, failed, ctx.Err()
 		}
 		if err != nil {
-			breaks(err)
+			breaks(test.Package, err)
 		}
 		if len(found.Skipped) > 0 {
 			e.skipped = append(e.skipped, found.Skipped...)

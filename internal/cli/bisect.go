@@ -15,6 +15,7 @@ import (
 	"chronoscope/bisect"
 	"chronoscope/gobench"
 	"chronoscope/record"
+	"chronoscope/stats"
 )
 
 var _ = register(newBisect)
@@ -157,15 +158,18 @@ func (t *bisectFlags) measure(ctx context.Context, c *call) (found, error) {
 	defer release()
 	t.plan.Progress = func(r bisect.Result) { c.bar.show(searched(r, len(history)), stillPossible(r)) }
 	result, err := bisect.Search(ctx, b, len(history)-1, t.plan)
-	if err != nil && ctx.Err() == nil {
-		return found{}, err
+	if err != nil && ctx.Err() == nil && !stats.IsFinite(result.Change.Value) {
+		return found{}, err // before the two ends were compared
 	}
 	d := record.NewBisect(result, history)
 	d.Subject, d.Good, d.Bad = b.subject(), t.good, t.bad
 	b.remove() // what it can't remove is told in the document
 	d.Header = c.finish(ctx)
 	r := found{document: d}
-	if result.Outcome == bisect.CantTell {
+	switch {
+	case err != nil:
+		r.failed = fmt.Errorf("which commit it was can't be told: %w", err)
+	case result.Outcome == bisect.CantTell:
 		r.failed = fmt.Errorf("which commit it was can't be told: %s: give more time (--max-time), or more builds (--max-builds)", result.Why)
 	}
 	return r, nil

@@ -47,8 +47,8 @@ and beside them, on the same executions and on separate ones, with
 
 It takes five minutes (--quick: half a minute, --thorough: fifteen); the reference alone,
 with --estimator tsc, some ten seconds. An interrupted run goes on where it was when it is
-started again. Classes are made by this program: all that is needed is a Java virtual
-machine.
+started again, within a day, by the same build of this program and before a reboot. Classes
+are made by this program: all that is needed is a Java virtual machine.
 
 Groups, outliers and the comparison are those of Lambert and Power, "Platform Independent
 Timing of Java Virtual Machine Bytecode Instructions" (2008).`,
@@ -178,7 +178,7 @@ func (t *bytecodeFlags) measure(ctx context.Context, c *call) (found, error) {
 		return found{}, err
 	}
 	reports := bytecode.Reports(results, t.choice())
-	d := record.Bytecode{Header: c.finish(ctx), Report: reports[0], Others: reports[1:]}
+	d := record.Bytecode{Header: c.finish(ctx), Report: reports[0], Others: reports[1:], Load: t.load}
 	return found{document: d, verdicts: verdictsOfBytecode(d)}, nil
 }
 
@@ -187,7 +187,7 @@ func verdictsOfBytecode(d record.Bytecode) map[string]stats.Verdict {
 	verdicts := map[string]stats.Verdict{}
 	for _, r := range append([]bytecode.Report{d.Report}, d.Others...) {
 		for _, i := range r.Instructions {
-			verdicts[fmt.Sprintf("%s (%s) of Java %s, %s", i.Mnemonic, i.Form, r.Java.Version, r.Mode)] = i.Verdict
+			worst(verdicts, fmt.Sprintf("%s (%s) of Java %s, %s", i.Mnemonic, i.Form, r.Java.Version, r.Mode), i.Verdict)
 		}
 	}
 	return verdicts

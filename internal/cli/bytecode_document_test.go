@@ -10,7 +10,7 @@ import (
 
 // This file has the documented form of the times of a virtual machine's instructions.
 
-var bytecodeForm = bytecodeRunForm.with(object{"others": list(bytecodeRunForm.check)})
+var bytecodeForm = bytecodeRunForm.with(object{"others": list(bytecodeRunForm.check), "load?": count})
 
 var bytecodeRunForm = object{
 	"java": object{"path": free, "version": free, "name": free}.check,

@@ -65,7 +65,7 @@ else can be told.`,
 		Args: takes(2, anyNumber, "%[1]q compares two or more, and got %[2]d: name files, records or "+paperPrefix+"NAME"),
 	},
 		flags: func(set *pflag.FlagSet, _ *flags) {
-			set.StringVar(&folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
+			set.StringVar(&folder, "folder", "", "look for records in this `folder`, or in git or git:BRANCH (default: in the folder of --save)")
 		},
 		measuresNothing: true,
 		regressions:     "exit with 3 if something is slower or worse than A by more than this `share`, such as 5%",

@@ -152,7 +152,7 @@ func understand(arguments []string) error {
 			set.Set(given.Name, given.Value.String())
 		}
 	})
-	_, err := f.check(&command{})
+	_, err := f.check(&command{Command: reached})
 	return err
 }
 

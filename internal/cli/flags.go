@@ -191,6 +191,9 @@ func (f *flags) check(c *command) (settings, error) {
 	if s.mostRegression, err = allowedRegression(s.gateFlag, f.regression); err != nil {
 		return s, err
 	}
+	if err := checkUndecided(c.Flags()); err != nil {
+		return s, err
+	}
 	switch cmp.Or(f.undecided, c.undecided, undecidedFails) {
 	case undecidedPasses:
 		s.undecidedPasses = true
@@ -206,6 +209,23 @@ func (f *flags) check(c *command) (settings, error) {
 	}
 	s.store, err = f.store()
 	return s, err
+}
+
+// checkUndecided returns an error for --undecided without a limit, which would have no effect.
+func checkUndecided(set *pflag.FlagSet) error {
+	var limits []string
+	for _, name := range []string{maxRegression, "gate"} {
+		if set.Changed(name) {
+			return nil
+		}
+		if set.Lookup(name) != nil {
+			limits = append(limits, "--"+name)
+		}
+	}
+	if set.Changed("undecided") {
+		return usagef("--undecided: nothing is limited: give %s too", strings.Join(limits, " or "))
+	}
+	return nil
 }
 
 // exportsOf returns the requested exports. Their formats must be among formats.
@@ -249,13 +269,8 @@ func storeIn(place string) (record.Store, error) {
 	if name, branch, _ := strings.Cut(place, ":"); name == inGit {
 		return gitarchive.In(context.Background(), ".", branch)
 	}
-	return archiveIn(place)
-}
-
-// archiveIn returns the archive in a folder that the user named, or the default one.
-func archiveIn(folder string) (record.Archive, error) {
-	if folder == "" || folder == defaultSave {
+	if place == "" || place == defaultSave {
 		return record.DefaultArchive()
 	}
-	return record.ArchiveIn(folder), nil
+	return record.ArchiveIn(place), nil
 }

@@ -47,7 +47,7 @@ The exit status does not depend on what was found.`,
 		Args: takes(1, anyNumber, "%[1]q ranks records: name files or folders"),
 	}, measuresNothing: true,
 		flags: func(set *pflag.FlagSet, _ *flags) {
-			set.StringVar(&folder, "folder", "", "look for records in this `folder` (default: in the one of --save)")
+			set.StringVar(&folder, "folder", "", "look for records in this `folder`, or in git or git:BRANCH (default: in the folder of --save)")
 			set.StringVar(&rate, "false-discoveries", "1%", "`share` of the outliers named that may be false, on average")
 		},
 		measure: func(ctx context.Context, c *call) (found, error) {
@@ -168,12 +168,18 @@ func numbered(labels []string) []string {
 // mostUnusable is how many figures of a node are named that are left out as unusable.
 const mostUnusable = 5
 
+// figureOfWork tells figures apart that have one name, and are of different work.
+type figureOfWork struct {
+	view.FigureKey
+	work string
+}
+
 // fleetFigures collects the figures of all documents, in the order in which they first appear. It
 // leaves out unusable values, and values in another unit than the first one. unusable has the names of the figures of
 // each document that are left out as unusable.
 func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][]string) {
 	unusable = make([][]string, len(documents))
-	places := map[view.FigureKey]int{}
+	places := map[figureOfWork]int{}
 	for node, d := range documents {
 		at := float64(d.Head().Started.UnixNano()) / 1e9
 		for _, f := range view.FiguresOf(d) {
@@ -184,10 +190,11 @@ func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][
 			if f.Verdict == stats.Unusable || f.StandIn != "" || !(e.Value > 0) {
 				continue
 			}
-			place, known := places[f.FigureKey]
+			key := figureOfWork{f.FigureKey, f.Work}
+			place, known := places[key]
 			if !known {
 				place = len(all)
-				places[f.FigureKey] = place
+				places[key] = place
 				all = append(all, fleet.Figure{Topic: f.Topic, Name: f.Name, Quantity: f.Quantity, Unit: e.Unit, Better: f.Better})
 			}
 			if all[place].Unit == e.Unit {

@@ -23,6 +23,7 @@ import (
 	"chronoscope/record"
 	"chronoscope/render"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 // A command holds what is specific to a subcommand: its texts, its flags, and how it measures.
@@ -241,13 +242,14 @@ func (c *call) show(ctx context.Context, result found, err error) error {
 	if result.aside && c.format == render.TextFormat {
 		out = c.streams.Err
 	}
-	if err := c.write(out, result); err != nil {
+	err = c.write(out, result)
+	switch {
+	case stopped && err != nil:
 		return err
-	}
-	if stopped {
+	case stopped:
 		return errInterrupted
 	}
-	return c.outcome(result)
+	return errors.Join(err, c.outcome(result)) // a file that can't be written hides no regression
 }
 
 // bindable returns an error, before a long measurement, if threads can't be bound to the CPUs of
@@ -282,7 +284,7 @@ func explained(err error) error {
 func (s settings) outcome(r found) error {
 	v := gate(r.rivals, gateRule{s.mostRegression, s.gateFlag, s.regression, s.undecidedPasses})
 	if warning := v.warning(); warning != "" && s.notes != nil {
-		fmt.Fprintf(s.notes, "chronoscope: warning: %s\n", warning)
+		fmt.Fprintf(s.notes, "chronoscope: warning: %s\n", view.OneLine(warning)) // with names from records
 	}
 	return cmp.Or(errors.Join(r.failed, v.err()), s.met(r.verdicts))
 }

@@ -80,13 +80,13 @@ result files of asv, the JSON of hyperfine --export-json, and lines of go test -
 (benchstat's format). What is kept already, with the same commit and time, is passed over.`,
 				Example: `  chronoscope history import --store records data.js
   chronoscope history import results/machine/*.json old.txt`,
-				Args: cobra.MinimumNArgs(1),
+				Args: takes(1, anyNumber, "%[1]q keeps what is in files: name one or more"),
 			}, measure: t.importFiles},
 			{Command: &cobra.Command{
 				Use:     "sync [REMOTE]",
 				Short:   "Join the branch of records with that of a remote repository",
 				Example: "  chronoscope history sync origin",
-				Args:    cobra.MaximumNArgs(1),
+				Args:    takes(0, 1, "%[1]q takes the name of one remote repository, and got %[3]q"),
 			}, measure: t.sync},
 		}}
 	c.PersistentFlags().StringVar(&t.store, "store", "", "where the records are: a `folder`, git, or git:BRANCH (default: the folder of --save)")

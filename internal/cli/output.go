@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/google/renameio/v2/maybe"
 	"golang.org/x/term"
@@ -56,17 +57,17 @@ func (s settings) checkPlaces() error {
 }
 
 // write writes the result to standard output or to the file, and the other requested outputs. If
-// one of them fails, the others are written all the same, since the result took long.
+// one of them fails, the others are written all the same, since the result took long. Standard output
+// comes last, since its reader may be gone.
 func (s settings) write(stdout io.Writer, r found) error {
 	text := r.text
 	if text == nil || s.format != render.TextFormat {
 		text = func(w io.Writer, style render.Style) error { return render.Write(w, s.format, r.document, style) }
 	}
-	var failed []error
+	failed := []error{s.keep(r.document)}
 	for _, e := range s.exports {
 		failed = append(failed, writeFile(e.file, r.exports[e.format]))
 	}
-	failed = append(failed, s.print(stdout, text), s.keep(r.document))
 	if s.html != "" {
 		failed = append(failed, writeFile(s.html, func(w io.Writer) error { return render.Page(w, r.document) }))
 	}
@@ -79,13 +80,41 @@ func (s settings) write(stdout io.Writer, r found) error {
 			return render.Figure(w, format, r.document)
 		}))
 	}
-	return errors.Join(failed...)
+	return errors.Join(append(failed, s.print(stdout, text))...)
+}
+
+// errNoReader says that nobody reads standard output any more, as after "| head". It makes the exit status 1, if
+// nothing else decides it, and like other commands this one says nothing about it.
+var errNoReader = errors.New("nobody reads standard output any more")
+
+// worthSaying returns an error without [errNoReader]; nil if nothing else is in it.
+func worthSaying(err error) error {
+	if !errors.Is(err, errNoReader) {
+		return err
+	}
+	var others []error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			others = append(others, worthSaying(e))
+		}
+	}
+	return errors.Join(others...)
+}
+
+// fromStdout returns the error of writing to standard output, which is [errNoReader] for a closed pipe.
+func fromStdout(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return errNoReader
+	}
+	return err
 }
 
 // print writes the rendered document to standard output or, completely or not at all, to the file;
 // if the file can't be written, also to standard output.
 func (s settings) print(stdout io.Writer, text func(io.Writer, render.Style) error) error {
-	toStdout := func() error { return text(stdout, render.Style{Color: showsColor(stdout), Width: widthOf(stdout)}) }
+	toStdout := func() error {
+		return fromStdout(text(stdout, render.Style{Color: showsColor(stdout), Width: widthOf(stdout)}))
+	}
 	if s.output == "" {
 		return toStdout()
 	}
@@ -112,8 +141,8 @@ func writeFile(name string, render func(io.Writer) error) error {
 }
 
 // save writes a file completely or not at all. It writes to a pipe or a device such as /dev/null
-// without replacing it, and keeps a symbolic link. It returns an error for a pipe without a reader,
-// and does not wait for one (open(2), ENXIO).
+// without replacing it, and keeps a symbolic link, also to a file that does not exist yet. It returns an
+// error for a pipe without a reader, and does not wait for one (open(2), ENXIO).
 func save(name string, data []byte) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY|withoutWaiting, 0)
@@ -123,10 +152,33 @@ func save(name string, data []byte) error {
 		_, err = f.Write(data)
 		return errors.Join(err, f.Close())
 	}
-	if target, err := filepath.EvalSymlinks(name); err == nil {
+	return maybe.WriteFile(followed(name), data, 0o644)
+}
+
+// mostLinks is how many symbolic links [followed] follows, as many as Linux does (path_resolution(7)).
+const mostLinks = 40
+
+// followed returns the file to which symbolic links lead, also if it does not exist yet; for links in a circle, one of
+// them.
+func followed(name string) string {
+	for range mostLinks {
+		if existing, err := filepath.EvalSymlinks(name); err == nil {
+			return existing
+		}
+		target, err := os.Readlink(name)
+		if err != nil {
+			break // it is no link
+		}
+		if !filepath.IsAbs(target) {
+			folder, err := filepath.EvalSymlinks(filepath.Dir(name))
+			if err != nil {
+				break
+			}
+			target = filepath.Join(folder, target)
+		}
 		name = target
 	}
-	return maybe.WriteFile(name, data, 0o644)
+	return name
 }
 
 // checkPlace returns an error, before a long measurement, if its result could not be written.
@@ -146,10 +198,7 @@ func checkPlace(output string) error {
 	default:
 		return nil // a pipe or a device is not replaced
 	}
-	if target, err := filepath.EvalSymlinks(output); err == nil {
-		output = target
-	}
-	directory := filepath.Dir(output)
+	directory := filepath.Dir(followed(output))
 	if info, err := os.Stat(directory); err != nil {
 		return fmt.Errorf("%s can't be written: %w: make the directory first", output, err)
 	} else if !info.IsDir() {
@@ -207,6 +256,13 @@ func (s settings) met(verdicts map[string]stats.Verdict) error {
 		return fmt.Errorf("%d of %d results are worse than %s, as %s is required with --require: %s is %s", worse, len(verdicts), s.require, s.require, one, verdicts[one])
 	}
 	return nil
+}
+
+// worst adds a result's verdict to those that --require judges. If several results have the same name, the worst counts.
+func worst(verdicts map[string]stats.Verdict, name string, v stats.Verdict) {
+	if before, known := verdicts[name]; !known || v.WorseThan(before) {
+		verdicts[name] = v
+	}
 }
 
 // keep stores a document if that was requested. It says so only after the record is on the disk.

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -31,5 +32,40 @@ func TestOutputIntoAPipe(t *testing.T) {
 	n, err := unix.Read(int(pipe.Fd()), written)
 	if err != nil || !bytes.Contains(written[:n], []byte(" go-time-now ")) {
 		t.Errorf("the pipe holds %q, %v", written[:max(n, 0)], err)
+	}
+}
+
+// A reader of standard output that has gone once took the record, the page and the plot with it, and the cleanup.
+func TestNobodyReadsTheOutput(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for _, args := range [][]string{
+		{
+			"run", "--runs", "2", "--cleanup", "touch cleaned", "--save=records", "--html", "page.html", "--plot", "plot.svg", "--export", "csv:runs.csv",
+			"--", "true",
+		},
+		{"--help"},
+	} {
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader.Close()
+		var said bytes.Buffer
+		command := exec.Command(chronoscope, args...)
+		command.Dir, command.Stdout, command.Stderr = folder, writer, &said
+		err = command.Run()
+		writer.Close()
+		if status := command.ProcessState.ExitCode(); status != 1 {
+			t.Errorf("%q ended with %d: %v\n%s", args, status, err, &said)
+		}
+		if bytes.Contains(said.Bytes(), []byte("standard output")) || bytes.Contains(said.Bytes(), []byte("pipe")) {
+			t.Errorf("%q is not quiet: %s", args, &said)
+		}
+	}
+	for _, pattern := range []string{"cleaned", "page.html", "plot.svg", "runs.csv", "records/*.json"} {
+		if files, err := filepath.Glob(filepath.Join(folder, pattern)); err != nil || len(files) != 1 {
+			t.Errorf("there is no %s: %v, %v", pattern, files, err)
+		}
 	}
 }

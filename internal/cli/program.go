@@ -84,7 +84,7 @@ given one time, or one time for each command.
 --metric NAME=SOURCE takes a figure from the standard output of each run, after stderr: from
 its standard error: the group of the last match of a regular expression, or what a JSON path
 finds. The system itself tells cpu_ns, max_rss_bytes, minor_faults, major_faults,
-voluntary_switches and involuntary_switches. Of a name that ends in /s more is better.
+voluntary_switches and involuntary_switches. Of a name that ends in /s, /sec or /second more is better.
 Metrics are compared like times, and --gate gives each its limit. For max_rss_bytes every
 second run is traced, and does not count for the time.
 
@@ -194,11 +194,9 @@ func judgedPrograms(d record.Programs) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, rivals: rivalsOf(gatedPairs(d.Pairs))}
 	var failed []program.Report
 	for _, p := range d.Results {
-		if before, twice := r.verdicts[p.Command]; !twice || p.Verdict.WorseThan(before) {
-			r.verdicts[p.Command] = p.Verdict
-		}
+		worst(r.verdicts, p.Command, p.Verdict)
 		for name, m := range p.Metrics {
-			r.verdicts[name+" of "+p.Command] = m.Verdict
+			worst(r.verdicts, name+" of "+p.Command, m.Verdict)
 		}
 		if p.Failure != nil {
 			failed = append(failed, p)

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +29,8 @@ that wrote it would. A record is named by any part of its name that no other has
   chronoscope records                  what was kept
   chronoscope records show latest
   chronoscope records show 20261121T04 --format json | jq .best
-  chronoscope records --folder results`,
+  chronoscope records --folder results
+  chronoscope records --folder git     what --save=git kept`,
 		Args: takes(0, 0, "%[1]q has no command %[4]q: use list and show"),
 	}, measuresNothing: true, measure: list, sub: []*command{
 		{Command: &cobra.Command{
@@ -41,27 +46,27 @@ that wrote it would. A record is named by any part of its name that no other has
 			Args: takes(1, 1, "%[1]q shows one record, and got %[2]d: name it by its file, by a part of its name, or as "+record.Latest),
 		}, measure: func(_ context.Context, c *call) (found, error) { return showRecord(c, folder) }},
 	}}
-	c.PersistentFlags().StringVar(&folder, "folder", "", "look in this `folder` (default: in the one of --save)")
+	c.PersistentFlags().StringVar(&folder, "folder", "", "look in this `folder`, or in git or git:BRANCH (default: in the folder of --save)")
 	return c
 }
 
-// listRecords lists the records of an archive.
+// listRecords lists the records of a store.
 func listRecords(ctx context.Context, c *call, folder string) (found, error) {
 	if c.html != "" || c.plot != "" {
 		return found{}, usagef(`--html, --plot: "records" lists, and only a single record has a page and charts: give them to "records show"`)
 	}
-	a, err := archiveIn(folder)
+	store, err := storeIn(folder)
 	if err != nil {
 		return found{}, err
 	}
-	entries, err := a.List()
+	entries, err := record.List(store)
 	if err != nil {
 		return found{}, err
 	}
 	if len(entries) == 0 {
 		fmt.Fprintln(c.notes, "chronoscope: give --save to a command that measures")
 	}
-	return found{document: record.NewKept(c.finish(ctx), a.Folder, entries)}, nil
+	return found{document: record.NewKept(c.finish(ctx), store.Place(), entries)}, nil
 }
 
 // showRecord returns a record, in the form of the command that made it.
@@ -73,18 +78,22 @@ func showRecord(c *call, folder string) (found, error) {
 	return found{document: d}, checkForm(d.Head().Command, c.format)
 }
 
-// openRecord opens the file of that name, or else the record in the archive.
+// openRecord opens the file of that name, or else the record in a store. BRANCH:NAME, as --save=git says where it kept a
+// record, names one in a branch.
 func openRecord(folder, name string) (record.Document, error) {
 	if isFile(name) {
 		return record.Open(name)
 	}
-	a, err := archiveIn(folder)
+	if branch, inBranch, is := strings.Cut(name, ":"); is && folder == "" && filepath.VolumeName(name) == "" {
+		folder, name = inGit+":"+branch, inBranch
+	}
+	store, err := storeIn(folder)
 	if err != nil {
 		return nil, err
 	}
-	file, err := a.Find(name)
-	if err != nil {
+	d, err := record.OpenIn(store, name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; nor is there a file of that name: list the records with chronoscope records", err)
 	}
-	return record.Open(file)
+	return d, err
 }

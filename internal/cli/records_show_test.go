@@ -108,6 +108,8 @@ func FuzzShow(f *testing.F) {
 	for _, data := range documents(f, "small") {
 		f.Add(data)
 	}
+	f.Add([]byte(`{"schema": "chronoscope/v1", "command": "bench", "started": "2026-11-21T04:12:36Z", "machine": {}, "results": [{"name": "BenchmarkX", "verdict": "suspect",
+		"calls": {"verdict": "suspect", "all": {"percentiles": []}, "on_cpu": {"percentiles": [{"value": 5, "statistic": "p75", "unit": "ns", "n": 9}]}}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := record.Parse(data)
 		if err != nil {

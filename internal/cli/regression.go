@@ -154,8 +154,11 @@ func gate(all []rival, rule gateRule) gateVerdict {
 	v := gateVerdict{rule: rule, compared: len(all)}
 	limit := 1 + rule.allowed
 	for _, r := range all {
-		isOpen := (r.undecided || r.slower && r.ratio.Value > limit) && !(r.ratio.Hi <= limit)
+		isOpen := (r.undecided || r.slower) && !(r.ratio.Hi <= limit)
 		isBeyond := r.joint.Lo > limit
+		if r.slower && !stats.IsFinite(r.ratio.Value) { // it is worse, and one of the two figures is 0
+			isOpen, isBeyond = false, true
+		}
 		if r.side != "" {
 			isOpen, isBeyond = r.side == stats.Open, r.side == stats.Beyond
 		}
@@ -221,6 +224,10 @@ func (v gateVerdict) warning() string {
 func findings(slower []rival) string {
 	var all []string
 	for _, r := range slower {
+		if !stats.IsFinite(r.ratio.Value) {
+			all = append(all, r.question+", and in one of them it is 0")
+			continue
+		}
 		bound := fmt.Sprintf("%s (at least %.4g times", r.finding, r.joint.Lo)
 		if r.joint.Comparisons > 1 {
 			bound += fmt.Sprintf(": the lower ends of all %d comparisons hold at once at %.3g %%", r.joint.Comparisons, 100*(1-r.joint.FalseAlarms))

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/bytecode"
 	"chronoscope/compare"
+	"chronoscope/gobench"
+	"chronoscope/machine"
+	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -60,7 +64,7 @@ func TestOneRuleForRegressions(t *testing.T) {
 	}{
 		{"slower", 1.6, 1.5, 1.7, 0.4, 3},
 		{"slower", 1.184, 1.087, 1.311, 0.1, 1}, // the lower end is below the limit; an earlier version returned 3
-		{"slower", 1.04, 1.01, 1.07, 0.05, 0},   // the ratio itself is within the limit
+		{"slower", 1.04, 1.01, 1.07, 0.05, 1},   // the upper end is above it; an earlier version returned 0
 		{"slower", 1.04, 1.015, 1.07, 0, 3},
 		{"undecided", 1.02, 0.9, 1.2, 0.05, 1},
 		{"undecided", 0.95, 0.8, 1.06, 0.05, 1},
@@ -159,6 +163,50 @@ func TestRegressionInRecords(t *testing.T) {
 	}
 }
 
+// Metrics of benchmarks have intervals, by which they are worse: of 0 allocations there is no ratio, and more is worse all the
+// same. Equal counts are no alarm, and MB/s depends on what else ran. Fewer than six repetitions have no interval.
+func TestRegressionOfMetrics(t *testing.T) {
+	type bounds struct{ value, lo, hi float64 }
+	const allocs, rate = "allocs/op", "frogs/s"
+	for _, c := range []struct {
+		unit        string
+		a, b        bounds
+		repetitions int
+		outcome     string
+		want        int
+	}{
+		{allocs, bounds{1, 1, 1}, bounds{10, 10, 10}, 8, compare.Worse, 3},
+		{allocs, bounds{10, 10, 10}, bounds{1, 1, 1}, 8, compare.Better, 0},
+		{allocs, bounds{0, 0, 0.001}, bounds{1, 1, 1}, 8, compare.Worse, 3},
+		{allocs, bounds{0, 0, 0.5}, bounds{1, 0.4, 1}, 8, compare.Undecided, 0},
+		{allocs, bounds{1, 1, 1}, bounds{0, 0, 0}, 8, compare.Better, 0},
+		{allocs, bounds{3, 3, 3}, bounds{3, 3, 3.001}, 8, compare.Same, 0},
+		{allocs, bounds{0, 0, 0.001}, bounds{0, 0, 0}, 8, compare.Same, 0},
+		{allocs, bounds{1, 1, 1}, bounds{10, 10, 10}, 5, compare.Undecided, 0},
+		{rate, bounds{100, 99, 101}, bounds{50, 49, 51}, 8, compare.Worse, 3},
+		{rate, bounds{100, 99, 101}, bounds{0, 0, 0}, 8, compare.Worse, 3},
+		{"MB/s", bounds{100, 99, 101}, bounds{50, 49, 51}, 8, compare.Undecided, 0},
+	} {
+		of := func(x bounds) record.Bench {
+			time := stats.Estimate{Value: 100, Lo: 99.9, Hi: 100.1, Unit: "ns", N: c.repetitions}
+			metric := gobench.Metric{Unit: c.unit, Value: x.value, Lo: stats.FloatOf(x.lo), Hi: stats.FloatOf(x.hi)}
+			b := gobench.Report{Benchmark: gobench.Benchmark{Name: "BenchmarkX"}, Summary: gobench.Summary{Estimate: time, Metrics: []gobench.Metric{metric}}, Judgement: stats.NewJudgement()}
+			return record.Bench{Header: record.Header{Machine: &machine.Machine{}}, Results: []gobench.Report{b}}
+		}
+		d, err := compare.Subjects(record.Header{}, []compare.Subject{{Name: "old", Document: of(c.a)}, {Name: "new", Document: of(c.b)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := d.Rows[len(d.Rows)-1]; row.Quantity != c.unit || row.Outcome != c.outcome {
+			t.Errorf("%s from %v to %v: %s, want %s", row.Quantity, c.a, c.b, row.Outcome, c.outcome)
+		}
+		err = settings{mostRegression: 0.05, gateFlag: "--max-regression", regression: "5%"}.outcome(judged(d))
+		if ExitStatus(err) != c.want || err != nil && strings.Contains(err.Error(), "NaN") {
+			t.Errorf("%s from %v to %v: status %d, want %d: %v", c.unit, c.a, c.b, ExitStatus(err), c.want, err)
+		}
+	}
+}
+
 // The decision of the whole suite counts, whatever the interval of one pair says: single intervals
 // raised an alarm among 40 benchmarks of equal code. An undecided pair passes with a warning that
 // names it, or fails, as the user chose. A pair that was not measured fails.
@@ -194,6 +242,36 @@ func TestUndecidedPassesWithAWarning(t *testing.T) {
 	missing := settings{mostRegression: 0.05, undecidedPasses: true}.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{side("x", stats.Within)}}, []error{errors.New("it does not compile")}, nil))
 	if ExitStatus(missing) != 1 {
 		t.Errorf("a package that does not compile: %v", missing)
+	}
+}
+
+// Names in a record of somebody else once reached the terminal as they were, through the warning of what passes undecided.
+func TestWarningDoesNotSteerTheTerminal(t *testing.T) {
+	p := pairOf(stats.Undecided, 1, 0.9, 1.1)
+	p.B = "new\x1b[8m\n"
+	var notes strings.Builder
+	set := settings{mostRegression: 0.05, regression: "5%", gateFlag: "--max-regression", undecidedPasses: true, notes: &notes}
+	if err := set.outcome(found{rivals: rivalsOf([]stats.Pair{p})}); err != nil || strings.Contains(notes.String(), "\x1b") || strings.Count(notes.String(), "\n") != 1 {
+		t.Errorf("%v, %q", err, notes.String())
+	}
+}
+
+// If results have the same name, --require judges the worst of them. It once judged the last one.
+func TestRequireJudgesResultsOfOneName(t *testing.T) {
+	trusted, suspect := stats.NewJudgement(), stats.Judgement{Verdict: stats.Suspect}
+	for _, order := range [][]stats.Judgement{{trusted, suspect}, {suspect, trusted}} {
+		var programs record.Programs
+		var javas record.Bytecode
+		for _, j := range order {
+			metrics := map[string]program.MetricSummary{"ops/s": {Judgement: j}}
+			programs.Results = append(programs.Results, program.Report{Command: "x", Summary: program.Summary{Metrics: metrics}, Judgement: trusted})
+			javas.Others = append(javas.Others, bytecode.Report{Instructions: []bytecode.InstructionReport{{Mnemonic: "iadd", Judgement: j}}})
+		}
+		for command, all := range map[string]map[string]stats.Verdict{"run": judgedPrograms(programs).verdicts, "bytecode": verdictsOfBytecode(javas)} {
+			if (settings{require: stats.Trusted}).met(all) == nil {
+				t.Errorf("%s: a suspect result passes: %v", command, all)
+			}
+		}
 	}
 }
 

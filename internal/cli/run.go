@@ -40,10 +40,10 @@ func Run(ctx context.Context, args []string, s Streams) error {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil && help.failed != nil {
-		err = fmt.Errorf("writing to standard output: %w", help.failed)
+		err = fromStdout(fmt.Errorf("writing to standard output: %w", help.failed))
 	}
-	if err != nil {
-		fmt.Fprintln(s.Err, "chronoscope:", view.Harmless(err.Error()))
+	if said := worthSaying(err); said != nil {
+		fmt.Fprintln(s.Err, "chronoscope:", view.Harmless(said.Error()))
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"chronoscope/machine"
@@ -23,5 +24,26 @@ func TestStrangers(t *testing.T) {
 	}
 	if got := f.differentMachines(here); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// A load that the neighbours can't have is replaced or left out, and a caveat says so.
+func TestUnmeasuredLoads(t *testing.T) {
+	for _, c := range []struct {
+		neighbours, loads string
+		want              []string
+	}{
+		{"bursty", "1", []string{"--load 1 is not measured: --neighbours none has a load of 1 and all others have more; measured are [bursty 4]"}},
+		{"loops", "1,11", []string{"--load 1 is not measured: --neighbours none has a load of 1 and all others have more; measured are [loops 11]"}},
+		{"none", "4", []string{"--load 4 is not measured: --neighbours none has a load of 1 and all others have more; measured are [none]"}},
+		{"none,bursty", "1,2,11", nil},
+		{"", "1,4", nil},
+		{"none,bursty", "", nil},
+	} {
+		list := func(text string) []string { return strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) }
+		f := validateFlags{neighbours: list(c.neighbours), loads: list(c.loads)}
+		if err := f.parse(); err != nil || !slices.Equal(f.unmeasured, c.want) {
+			t.Errorf("%s at %s: %q, %v", c.neighbours, c.loads, f.unmeasured, err)
+		}
 	}
 }

@@ -89,11 +89,11 @@ var histograms = []histogram{
 		func(t *meter.TailCounts) meter.Histogram { return t.FromIntended }, true},
 }
 
-// native returns the metric that holds the counts of a meter.
-func (h histogram) native(name string, t *meter.TailCounts) client.Metric {
+// native returns the metric that holds the counts of a meter that was made at a time.
+func (h histogram) native(name string, made time.Time, t *meter.TailCounts) client.Metric {
 	counted := h.of(t)
 	m, err := client.NewConstNativeHistogram(h.desc, counted.Count(), counted.SumNs/1e9, counted.Buckets(), nil, 0,
-		meter.HistogramSchema, 0, time.Time{}, name)
+		meter.HistogramSchema, 0, made, name)
 	if err != nil {
 		return client.NewInvalidMetric(h.desc, err)
 	}
@@ -143,18 +143,18 @@ func (c collector) Collect(to chan<- client.Metric) {
 		s := m.Snapshot()
 		report := s.Report()
 		for _, part := range s.Parts { // a meter that was not merged has one
-			send(to, strings.ToValidUTF8(s.Name, "\uFFFD"), part, report) // other labels would be refused
+			send(to, strings.ToValidUTF8(s.Name, "\uFFFD"), m.Made(), part, report) // other labels would be refused
 		}
 	}
 }
 
-func send(to chan<- client.Metric, name string, part meter.Part, report meter.Report) {
+func send(to chan<- client.Metric, name string, made time.Time, part meter.Part, report meter.Report) {
 	for _, m := range metrics {
 		to <- client.MustNewConstMetric(m.desc, m.kind, m.value(part, report), name)
 	}
 	for _, h := range histograms {
 		if part.Tails != nil && h.of(part.Tails).Count() > 0 {
-			to <- h.native(name, part.Tails)
+			to <- h.native(name, made, part.Tails)
 		}
 	}
 	for _, v := range []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable} {

@@ -20,6 +20,7 @@ import (
 // between are empty. The slow calls are exemplars of the histogram that counts from when they should have begun, as their
 // times do. A name or a trace that no label can hold loses nothing but itself.
 func TestNativeHistogramWithExemplars(t *testing.T) {
+	before := time.Now()
 	var ns int64
 	tick := stats.Estimate{Value: 1, Lo: 1, Hi: 1, Unit: "ns"}
 	rated := clock.Rated{Clock: clock.New(clock.Clock{Name: "by-hand"}, func() int64 { return ns }), TickNs: tick, AccuracyNs: 1}
@@ -56,6 +57,9 @@ func TestNativeHistogramWithExemplars(t *testing.T) {
 			seen++
 			if name := f.GetMetric()[0].GetLabel()[0].GetValue(); name != "en\uFFFDcode" {
 				t.Errorf("the meter is called %q", name)
+			}
+			if created := h.GetCreatedTimestamp().AsTime(); created.Before(before) || created.After(time.Now()) {
+				t.Errorf("%s was created at %v", f.GetName(), created)
 			}
 			intended := f.GetName() == "chronoscope_meter_timed_call_from_intended_seconds"
 			slow := 0
