@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"chronoscope/machine"
 	"chronoscope/tracepoint"
 )
 
@@ -162,7 +163,7 @@ func began(e tracepoint.Event, ended Cause) stretch {
 	default:
 		s.who.Kind = "vector"
 	}
-	if e.Name == tracepoint.LocalTimer || e.Name == "arch_timer" {
+	if e.Name == tracepoint.LocalTimer || machine.IsTimerAction(e.Name) {
 		s.cause = TimerTick
 	}
 	return s

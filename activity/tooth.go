@@ -242,6 +242,9 @@ func (s *combSearch) others(c *Comb, atNs float64) bool {
 func (c *Comb) others() int {
 	other := c.shareOfOthers()
 	expected := float64(c.Expected-len(c.Gaps)) * other / (1 - other)
+	if expected > manyOthers {
+		return min(len(c.Gaps), 2+int(expected+threeSigma*math.Sqrt(expected)))
+	}
 	n, below := 0, 0.0
 	for p := math.Exp(-expected); below+p < 0.999 && n < len(c.Gaps); p *= expected / float64(n) {
 		below += p
@@ -249,6 +252,10 @@ func (c *Comb) others() int {
 	}
 	return n
 }
+
+// From manyOthers on, the Poisson distribution is close to the normal one, of which 999 of 1,000 values are below threeSigma
+// standard deviations, and its first probability is too small for a float64.
+const manyOthers, threeSigma = 500, 3.09
 
 // foreign returns how many of the lowest costs are separated from the others by a break in the
 // sorted costs; most limits the result.

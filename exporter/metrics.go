@@ -134,7 +134,7 @@ var (
 	pauses        = desc("pauses_total", "Turns that were skipped because the machine was busy.")
 	surveys       = desc("surveys_total", "Surveys of clocks and settings that were made.")
 	failures      = desc("failures_total", "Steps of turns and surveys, and pushes, that failed.", "step")
-	turnAge       = desc("turn_age_seconds", "Time since the last turn, in seconds.")
+	turnAge       = desc("turn_age_seconds", "Time since the last turn, or since the start if there was none, in seconds.")
 	surveyAge     = desc("survey_age_seconds", "Time since the last survey, in seconds.")
 	watched       = desc("watched_seconds_total", "Time for which a CPU was watched for gaps, in seconds.")
 	lost          = desc("lost_seconds_total", "Time that gaps took while a CPU was watched, in seconds, by cause.", "cause")
@@ -144,7 +144,7 @@ var (
 	disturber     = desc("disturber_seconds_total", "Time that a disturber took while a CPU was watched, in seconds. The kind others is the sum of those without a name here.", "kind", "name")
 	stolen        = desc("stolen_seconds_total", "Time for which the hypervisor kept this machine's CPUs from running, over all CPUs since the machine started, in seconds.")
 	runQueueWait  = desc("runqueue_wait_seconds_total", "Time in which some thread of the machine waited for a CPU, in seconds.")
-	throttled     = desc("throttled_seconds_total", "Time for which the control groups of this process were stopped by their CPU quota, in seconds.")
+	throttled     = desc("throttled_seconds_total", "Time for which the control groups of this process were stopped by their CPU quota, summed over CPUs and groups, in seconds.")
 	work          = desc("work_seconds", "Time that known work takes alone on the machine, in seconds.", "work")
 	workLower     = desc("work_lower_seconds", "Lower bound of the 95 % interval of chronoscope_work_seconds.", "work")
 	workUpper     = desc("work_upper_seconds", "Upper bound of the 95 % interval of chronoscope_work_seconds.", "work")
@@ -194,8 +194,8 @@ func (m *Metrics) Collect(to chan<- client.Metric) {
 	out.gauge(budget, s.about.Budget)
 	out.counter(cpuSeconds, m.usedCPU().Seconds())
 	s.sendTotals(out)
+	out.gauge(turnAge, (m.elapsed() - turned).Seconds())
 	if s.totals.turns > 0 {
-		out.gauge(turnAge, (m.elapsed() - turned).Seconds())
 		s.sendTurn(out)
 	}
 	if s.totals.surveys > 0 {

@@ -112,6 +112,15 @@ func TestPromtoolIsSilent(t *testing.T) {
 	}
 }
 
+// A node that has never measured is as stale as one that does so no more.
+func TestAgeBeforeTheFirstTurn(t *testing.T) {
+	registry := client.NewRegistry()
+	registry.MustRegister(NewMetrics(About{}, func() time.Duration { return time.Hour }, atZero))
+	if text := scraped(t, registry, "text/plain"); !strings.Contains(text, "chronoscope_turn_age_seconds 3600") {
+		t.Error(text)
+	}
+}
+
 // What is exported is what was found, in seconds.
 func TestWhatIsExported(t *testing.T) {
 	_, registry := filled()

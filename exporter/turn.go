@@ -37,12 +37,12 @@ func (t Turn) lostShare() float64 {
 	return lost / t.Watched.Seconds()
 }
 
-// Kernel holds what the kernel has counted: Stolen since the machine started, the other fields since the prober
-// started.
+// Kernel holds what the kernel has counted: Stolen since the machine started, RunQueueWait since the prober started, and
+// Throttled since the groups were made.
 type Kernel struct {
 	Stolen       stats.Float // seconds for which the hypervisor kept the CPUs from running, over all CPUs
 	RunQueueWait stats.Float // seconds in which some thread of the machine waited for a CPU
-	Throttled    stats.Float // seconds for which this process's control groups were stopped
+	Throttled    stats.Float // seconds for which this process's control groups were stopped, summed over CPUs and groups
 }
 
 // A Disturber took CPU time from the watching thread.

@@ -227,6 +227,9 @@ func share(sorted []float64, x float64) float64 {
 	return float64(n) / float64(len(sorted))
 }
 
+// schedulerShare is a share of the time that the Go scheduler does not take: it takes 0.3 %.
+const schedulerShare = 0.005
+
 // mostSwitches is how many times a typical call may lose its CPU. With each time, a call takes longer by 5 µs and one
 // interruption, as its bounds allow for. On an EPYC of 2021 beside three loops it was 44 µs, and 7 % of the 90th percentile of
 // calls that lost their CPU 30 to 40 times.
@@ -263,10 +266,13 @@ func (c *Calls) judge(s *Station, o overhead, seen *looks, walls []float64) {
 		few = math.Min(few, 1-stats.TailPercentiles[known-1])
 	}
 	if float64(c.Blocked) > few*float64(len(c.Samples)) {
-		c.Lower(stats.Suspect, "%d of %d calls gave up their CPU: their waits for a CPU are subtracted, but not what others may have delayed that they slept or waited for", c.Blocked, len(c.Samples))
+		c.Lower(stats.Suspect, "%d of %d calls gave up their CPU: their waits for a CPU are subtracted; a delay that others caused in what they waited for is still in the figures", c.Blocked, len(c.Samples))
+	}
+	if share := (screen{overhead: o}).sleptShare(c.Samples); share > schedulerShare && float64(c.Marked[Stopped]) > few*float64(len(c.Samples)) {
+		c.Lower(stats.Suspect, "%d of %d calls gave up their CPU for a short while, as to the Go scheduler: if they slept or waited, that is not in the undisturbed figures", c.Marked[Stopped], len(c.Samples))
 	}
 	if lost := c.typicalSwitches(); lost > mostSwitches {
-		c.Lower(stats.Suspect, "a typical call loses its CPU %.0f times: how much longer a call takes after that is not known", lost)
+		c.Lower(stats.Suspect, "a typical call loses its CPU %.0f times: what each loss adds to the call is not known", lost)
 	}
 	if s.Use == nil {
 		c.Lower(stats.Suspect, "the kernel does not tell what others took of the calls")

@@ -112,7 +112,7 @@ func (c *conclusion) judgeSamples() {
 	}
 }
 
-// sleptShare returns how long the thread gave up its CPU in the samples, as a share of the time that it ran.
+// sleptShare returns how long the thread gave up its CPU in the samples, as a share of its CPU time.
 func (s screen) sleptShare(samples []Sample) float64 {
 	var sleptNs, ranNs float64
 	for i := range samples {

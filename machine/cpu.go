@@ -26,6 +26,9 @@ func (m *Machine) askCPU() {
 	}
 }
 
+// narrow holds, by an architecture of 32 bits, the one whose CPUs run its programs without an emulator.
+var narrow = map[Text]Text{"386": "amd64", "arm": "arm64"}
+
 // readCPU sets what /proc/cpuinfo says about the CPUs.
 func (m *Machine) readCPU(f files) {
 	text, err := f.text("proc/cpuinfo")
@@ -41,7 +44,7 @@ func (m *Machine) readCPU(f files) {
 		m.caveat("CPU name: /proc/cpuinfo lists no processor")
 		return
 	}
-	if arch := cpus[0].arch(); arch != "" && m.Arch != arch {
+	if arch := cpus[0].arch(); arch != "" && m.Arch != arch && narrow[m.Arch] != arch {
 		m.Emulated = true
 		m.caveat("CPU: this program was built for %s and the CPU is of %s: an emulator stands between, whose speed is measured", m.Arch, arch)
 	}

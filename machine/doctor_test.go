@@ -129,7 +129,7 @@ var quiet = content{
 	"proc/meminfo":    "MemTotal:  1000 kB\nSwapTotal:       0 kB\nSwapFree:        0 kB\n",
 	"proc/vmstat":     "nr_free_pages 3\npswpin 0\npswpout 0\n",
 	"proc/cpuinfo":    "processor : 0\nvendor_id : GenuineIntel\ncpu family : 6\nflags : tsc constant_tsc nonstop_tsc\n",
-	"proc/1/comm":     "systemd\n",
+	"proc/2/comm":     "kthreadd\n",
 	"proc/config.gz":  zipped("CONFIG_HZ=250\n# CONFIG_KASAN is not set\n"),
 
 	"proc/self/status":                                                    "Name:\tx\nCapEff:\t0000000000000000\n",

@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -74,8 +75,7 @@ func judgeInterrupts(d *Doctor, before, after Interrupts, window time.Duration) 
 func (after Interrupts) busiest(before Interrupts, cpu int) []string {
 	grown := map[string]uint64{}
 	for name, counts := range after {
-		isTimer := name == "LOC" || name == archTimer || name == hyperVTimer
-		if n, was := counts[cpu], before[name][cpu]; !isTimer && n > was && printable(name) {
+		if n, was := counts[cpu], before[name][cpu]; !isTimer(name) && n > was && printable(name) {
 			grown[name] = n - was
 		}
 	}
@@ -89,7 +89,7 @@ func (after Interrupts) busiest(before Interrupts, cpu int) []string {
 // letters are interrupts that CPUs send to one another for the programs that run on them; they
 // can't be moved (Documentation/core-api/irq/irq-affinity.rst).
 func (d *Doctor) interruptFix(lines []string) string {
-	i := slices.IndexFunc(lines, func(name string) bool { _, err := strconv.Atoi(name); return err == nil })
+	i := slices.IndexFunc(lines, d.mayMove)
 	if i < 0 {
 		return "stop the programs whose threads wake and stop one another: top -H shows them"
 	}
@@ -97,6 +97,16 @@ func (d *Doctor) interruptFix(lines []string) string {
 		return fmt.Sprintf("as root: echo %s > /proc/irq/%s/smp_affinity_list", others, lines[i])
 	}
 	return fmt.Sprintf("stop what uses the device (grep %[1]s: /proc/interrupts names it), or measure on some CPUs only (%[2]s) and as root move it to the others: echo CPUS > /proc/irq/%[1]s/smp_affinity_list", lines[i], remedy.Of(remedy.CPUs))
+}
+
+// mayMove reports whether a line is that of a device whose interrupts may go to another CPU. Some numbered lines belong to one
+// CPU each, such as those by which the CPUs of a guest of Xen interrupt one another; their list of CPUs can't be set.
+func (d *Doctor) mayMove(name string) bool {
+	if _, err := strconv.Atoi(name); err != nil {
+		return false
+	}
+	info, err := fs.Stat(d.Root, "proc/irq/"+name+"/smp_affinity_list")
+	return err != nil || info.Mode().Perm()&0o200 != 0 // if it is not known, it is worth a try
 }
 
 // otherCPUs returns the CPUs that are online and not measured; it is empty if there are none or

@@ -28,6 +28,37 @@ const hyperVTimer = "HVS"
 // archTimer is the name of the local timer on arm64.
 const archTimer = "arch_timer"
 
+// xenTimer is the name of the local timers of a guest of Xen. Each CPU has a line of its own, which ends in timer0, timer1 and
+// so on (drivers/xen/events, arch/x86/xen/time.c), and LOC stays 0.
+const xenTimer = "xen-timer"
+
+// IsTimerAction reports whether an interrupt of this name, by the driver that handles it, is one of a CPU's local timer.
+func IsTimerAction(name string) bool { return name == archTimer || isNumbered(name, "timer") }
+
+// isTimer reports whether a line counts interrupts of CPUs' local timers.
+func isTimer(name string) bool {
+	return name == "LOC" || name == archTimer || name == hyperVTimer || name == xenTimer
+}
+
+// nameOf returns the name of a line. A timer's line may have a number, which says less than its last word does.
+func nameOf(name, rest string) string {
+	fields := strings.Fields(rest)
+	switch last := fields[len(fields)-1]; {
+	case last == archTimer:
+		return archTimer
+	case strings.Contains(rest, "xen-percpu") && IsTimerAction(last):
+		return xenTimer
+	}
+	return name
+}
+
+// isNumbered reports whether a word is a prefix and a number.
+func isNumbered(word, prefix string) bool {
+	number, found := strings.CutPrefix(word, prefix)
+	_, err := strconv.ParseUint(number, 10, 32)
+	return found && err == nil
+}
+
 func parseInterrupts(text string) (Interrupts, error) {
 	head, rest, _ := strings.Cut(text, "\n")
 	var cpus []int
@@ -42,19 +73,18 @@ func parseInterrupts(text string) (Interrupts, error) {
 	for line := range strings.Lines(rest) {
 		name, counts, ok := strings.Cut(strings.TrimSpace(line), ":")
 		fields := strings.Fields(counts)
-		if !ok || len(fields) < len(cpus) {
+		if !ok || len(fields) < max(1, len(cpus)) {
 			continue // a count for the whole machine, such as that of errors
 		}
-		perCPU := map[int]uint64{}
+		name = nameOf(name, counts)
+		if all[name] == nil {
+			all[name] = map[int]uint64{}
+		}
 		for i, cpu := range cpus {
 			if n, err := strconv.ParseUint(fields[i], 10, 64); err == nil {
-				perCPU[cpu] = n
+				all[name][cpu] += n // Xen's timers have several lines
 			}
 		}
-		if strings.HasSuffix(strings.TrimSpace(counts), archTimer) {
-			name = archTimer // on arm64 the line of the local timer has a number
-		}
-		all[name] = perCPU
 	}
 	return all, nil
 }
@@ -67,10 +97,9 @@ func (after Interrupts) Since(before Interrupts, cpu int) (localTimer, others ui
 		if n < m {
 			continue // the count wrapped, or the CPU was offline in between
 		}
-		switch name {
-		case "LOC", archTimer, hyperVTimer:
+		if isTimer(name) {
 			localTimer, known = localTimer+n-m, true
-		default:
+		} else {
 			others += n - m
 		}
 	}

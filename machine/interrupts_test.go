@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"slices"
 	"testing"
 	"testing/fstest"
 )
@@ -46,6 +47,15 @@ func TestInterruptsSince(t *testing.T) {
 	if timer, others, known := azure.Since(Interrupts{}, 0); timer != 1003 || others != 2 || !known {
 		t.Errorf("Hyper-V: %d, %d, %v", timer, others, known)
 	}
+	xen := read("      CPU0 CPU1\nLOC:   0 0\n 48:   1000 0  xen-percpu-virq      timer0\n 54:   0 900  xen-percpu    -virq      timer1\n 50:   7 0  xen-percpu-ipi       resched0\n")
+	for cpu, want := range [][2]uint64{{1000, 7}, {900, 0}} {
+		if timer, others, known := xen.Since(Interrupts{}, cpu); timer != want[0] || others != want[1] || !known {
+			t.Errorf("Xen, CPU %d: %d, %d, %v; want %d, %d", cpu, timer, others, known, want[0], want[1])
+		}
+	}
+	if busiest := xen.busiest(Interrupts{}, 0); !slices.Equal(busiest, []string{"50"}) {
+		t.Errorf("Xen: %q are no timer's", busiest)
+	}
 	if _, _, known := (Interrupts{"24": {0: 1}}).Since(Interrupts{}, 0); known {
 		t.Error("a timer that isn't listed is known")
 	}
@@ -58,6 +68,7 @@ func FuzzParseInterrupts(f *testing.F) {
 	f.Add(interruptsBefore)
 	f.Add("CPU0 CPU9999999999999999999\n")
 	f.Add("")
+	f.Add("\n:\n")
 	f.Add("CPU0\nLOC: 99999999999999999999\nX\n:\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		all, err := parseInterrupts(text)

@@ -15,10 +15,19 @@ func judgeIRQBalance(d *Doctor) (*Finding, error) {
 	case runs:
 		return worthNoting("irqbalance runs", "it moves interrupts of devices between CPUs, also onto the measured one in the middle of a measurement",
 			"as root, while measuring: systemctl stop irqbalance"), nil
-	case d.Machine.Container != noContainer:
-		return nil, nil // a container hides the other processes
+	case d.seesKernelThreads():
+		return fine("irqbalance does not run"), nil
+	case d.Machine.Container == noContainer:
+		return nil, errors.New("/proc hides other processes, as in a container or by its option hidepid")
 	}
-	return fine("irqbalance does not run"), nil
+	return nil, nil
+}
+
+// seesKernelThreads reports whether the processes of the whole system can be seen: the thread that starts the kernel's others is
+// process 2. A container has processes of its own, and an option of /proc hides those of other users (hidepid).
+func (d *Doctor) seesKernelThreads() bool {
+	name, _ := d.files().line("proc/2/comm")
+	return name == "kthreadd"
 }
 
 // runs reports whether there is a process of that name (proc_pid_comm(5)).

@@ -146,6 +146,9 @@ func TestReadEmulated(t *testing.T) {
 	if m := Read(load(t, "amd-kvm"), "amd64"); m.Emulated {
 		t.Error("an x86 program on an x86 CPU is called emulated")
 	}
+	if m := Read(load(t, "amd-kvm"), "386"); m.Emulated {
+		t.Error("a program of 32 bits on a CPU that runs it is called emulated")
+	}
 }
 
 func TestArmName(t *testing.T) {

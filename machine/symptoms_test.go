@@ -14,13 +14,15 @@ func TestInterruptLoad(t *testing.T) {
 	}
 	online := content{"sys/devices/system/cpu/online": "0-1\n"}
 	zero := lines(0, 0, 0).and(online)
-	diagnose(t, "interrupts", []sickness{ // in 200 ms
+	fixed := content{"proc/irq/24/smp_affinity_list": "0-1\n"} // which nobody may write
+	diagnose(t, "interrupts", []sickness{                      // in 200 ms
 		{name: "the timer's do not count", before: zero, after: lines(0, 0, 2000), severity: OK, says: "0 interrupts a second"},
 		{name: "few", before: zero, after: lines(50, 49, 0), severity: OK, says: "495 interrupts a second beside the timer's on CPU 0"},
 		{name: "some", before: zero, after: lines(60, 40, 0), severity: Note, says: "echo 1 > /proc/irq/24/smp_affinity_list"},
 		{name: "many", before: zero, after: lines(400, 600, 0), severity: Warning, says: "on the lines RES, 24"},
 		{name: "from threads", before: zero, after: lines(0, 600, 0), severity: Note, says: "stop the programs"},
 		{name: "on another CPU", cpus: []int{1}, before: zero, after: lines(400, 600, 0), severity: OK, says: "CPU 1"},
+		{name: "a line of one CPU", before: zero.and(fixed), after: lines(60, 40, 0).and(fixed), severity: Note, says: "stop the programs"},
 		{name: "no other CPU", cpus: []int{0, 1}, before: zero, after: lines(600, 0, 0), severity: Note, says: "grep 24:"},
 		{name: "backwards", before: lines(9000, 9000, 0), after: lines(0, 0, 0), severity: OK, says: "0 interrupts"},
 		{name: "no such CPU", cpus: []int{7}, before: zero, caveat: "no column for CPU 7"},
@@ -30,13 +32,15 @@ func TestInterruptLoad(t *testing.T) {
 }
 
 func TestIRQBalance(t *testing.T) {
-	others := content{"proc/1/comm": "init\n", "proc/self/comm": "irqbalance\n", "proc/27/comm": "irqbalance-ui\n"}
+	hidden := content{"proc/1/comm": "init\n", "proc/self/comm": "irqbalance\n", "proc/27/comm": "irqbalance-ui\n"}
+	others := hidden.and(content{"proc/2/comm": "kthreadd\n"})
 	balancing := others.and(content{"proc/812/comm": "irqbalance\n"})
 	diagnose(t, "irqbalance", []sickness{
 		{name: "runs", m: Machine{Container: "none"}, before: balancing, severity: Note, says: "systemctl stop irqbalance"},
 		{name: "runs not", m: Machine{Container: "none"}, before: others, severity: OK},
 		{name: "a container that shows it", m: Machine{Container: "docker"}, before: balancing, severity: Note},
-		{name: "a container that hides it", m: Machine{Container: "docker"}, before: others},
+		{name: "a container that hides it", m: Machine{Container: "docker"}, before: hidden},
+		{name: "hidden, and no mark of a container", m: Machine{Container: "none"}, before: hidden, caveat: "/proc hides other processes"},
 		{name: "no process can be read", m: Machine{Container: "none"}, before: content{"proc/1/comm": "a\nb\n"}, caveat: "/proc shows no process"},
 		{name: "missing", caveat: "/proc: "},
 	})
@@ -126,6 +130,7 @@ func TestTSC(t *testing.T) {
 		{name: "given up", m: given, before: flags(all), severity: Warning, says: "does not offer the time stamp counter as clocksource|"},
 		{name: "told to", m: given, before: flags(all).and(content{"proc/cmdline": "quiet tsc=unstable\n"}), severity: Warning, says: "(boot parameter tsc=unstable)"},
 		{name: "no constant rate", m: offered, before: flags("tsc nonstop_tsc"), severity: Warning, says: "constant_tsc"},
+		{name: "a hypervisor that does not tell", m: Machine{Arch: "amd64", Clocksources: []Text{"tsc"}, Hypervisor: "kvm"}, before: flags("tsc"), severity: Note, says: "invtsc"},
 		{name: "stops", m: offered, before: flags("tsc constant_tsc"), severity: Note, says: "nonstop_tsc"},
 		{name: "no counter", m: given, before: flags("fpu")},
 		{name: "arm64", m: Machine{Arch: "arm64"}, before: flags(all)},

@@ -66,8 +66,8 @@ func newAccounts(root fs.FS, parent int32) *accounts {
 	return a
 }
 
-// account holds what was counted of one thread so far, by the kernel's counters. These may be ahead: the kernel adds to the
-// running time of a thread that keeps its CPU at ticks, which may be of more time than has passed since the last sample.
+// account holds what was counted of one thread so far, by the kernel's counters. That of the running time may be ahead: the
+// kernel adds to it at ticks while the thread keeps its CPU, and this may be more than has passed since the last sample.
 type account struct{ ranNs, waitedNs int64 }
 
 // look samples all threads, passedNs after the previous sample. It reports whether the target has
@@ -106,7 +106,7 @@ func (a *accounts) lookAt(folder string, id int32, passedNs int64) {
 	}
 	ranNs := min(passedNs, ran-was.ranNs)
 	waitedNs := min(passedNs-ranNs, waited-was.waitedNs)
-	was.ranNs, was.waitedNs = was.ranNs+ranNs, was.waitedNs+waitedNs
+	was.ranNs, was.waitedNs = was.ranNs+ranNs, waited
 	a.lives += passedNs
 	a.add(key{cause: Ran}, ranNs)
 	a.add(key{cause: RunqueueWait}, waitedNs)

@@ -30,6 +30,24 @@ func TestAccountsOfALoop(t *testing.T) {
 	}
 }
 
+// The kernel adds a wait for a CPU when it ends: what it was too long for the last look does not make sleep a wait.
+func TestAccountsAfterALongWait(t *testing.T) {
+	const passedNs = 10_000_000
+	root := fstest.MapFS{}
+	a := newAccounts(root, 0)
+	for i := range 100 {
+		waited := 0
+		if i >= 50 {
+			waited = 500_000_000
+		}
+		root["proc/7/task/7/schedstat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "1000 %d 1", waited)}
+		a.look(Target{Processes: map[int32]bool{7: true}}, passedNs)
+	}
+	if waited := a.parts[key{cause: RunqueueWait}]; waited != passedNs {
+		t.Errorf("it waited for %d ns in the last 500 ms, in which it slept", waited)
+	}
+}
+
 // What the parent has started before, as to keep CPUs busy, is not the target's.
 func TestAccountsLeaveOutEarlierChildren(t *testing.T) {
 	root := fstest.MapFS{"proc/1/task/1/children": {Data: []byte("2 3 ")}}

@@ -68,7 +68,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 // These errors say that a program stopped for ever, so that it was ended.
 var (
 	errStopsForTracer = errors.New("it asked its parent to trace it (PTRACE_TRACEME), stopped for that, and was ended: measure it below a program that traces it")
-	errWantsTerminal  = errors.New("it wanted the terminal, which only a program in the foreground may use, and was ended: give it a file to read, or arguments with which it asks nothing")
+	errWantsTerminal  = errors.New("it tried to use the terminal, which only the program in the foreground may do, and was ended: give it a file to read, or options that keep it from asking")
 )
 
 // wantsTerminal reports whether the system stops a program in the background with this signal because the program reads from

@@ -248,7 +248,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		signal = 0
 	case signal == unix.SIGSEGV && t.looks.readCounter(id, t.run.StoppedNs):
 		signal = 0
-	case wantsTerminal(signal) && inGroupStop(id): // it would try again, and stop again, for ever
+	case wantsTerminal(signal) && inGroupStop(id) && inOurSession(id): // it would try again, and stop again, for ever
 		t.endless = errWantsTerminal
 		killGroup(t.leader)
 	default:
@@ -267,6 +267,14 @@ func inGroupStop(id int) bool {
 	var info [128]byte // siginfo_t
 	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(id), 0, uintptr(unsafe.Pointer(&info)), 0, 0)
 	return errno == unix.EINVAL
+}
+
+// inOurSession reports whether a thread has the terminal that this process has, if any. One with a terminal of its own may
+// have a shell there that lets it continue.
+func inOurSession(id int) bool {
+	theirs, err := unix.Getsid(id)
+	ours, _ := unix.Getsid(0)
+	return err == nil && theirs == ours
 }
 
 // goOn lets a thread continue: for one instruction if the tracer makes it do a system call, to the end of its own system

@@ -467,7 +467,8 @@ func TestStopsForTracer(t *testing.T) {
 	}
 }
 
-// A program that wants the terminal is stopped in the background: it ran for ever, and was let go on for ever by its tracer.
+// A program that wants the terminal is stopped in the background. Untraced it stayed stopped for ever, and traced, the tracer
+// kept restarting it.
 func TestWantsTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -491,7 +492,7 @@ func TestWantsTerminal(t *testing.T) {
 	c := exec.CommandContext(ctx, os.Args[0])
 	c.Env, c.Stdin = append(os.Environ(), "PROCESS_TEST_PROGRAM=has a terminal"), theirs
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if said, err := c.CombinedOutput(); err != nil || strings.Count(string(said), "true it wanted the terminal") != 2 {
+	if said, err := c.CombinedOutput(); err != nil || strings.Count(string(said), "true it tried to use the terminal") != 2 {
 		t.Errorf("%s%v", said, err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 // event for each CPU, and inheriting them takes each new thread time. With rights (CAP_PERFMON) the events are those of
 // all threads of each CPU, and nothing is inherited.
 type watch struct {
-	mutex   sync.Mutex // of all that drain changes
+	mutex   sync.Mutex // guards what drain changes
 	rings   []*perfring.Ring
 	raw     []byte // scratch, for a record that wraps around
 	records []record

@@ -64,6 +64,10 @@ func TestCalmRunsAreNotThoseOfTheClock(t *testing.T) {
 	if m := r.Metrics["cpu_ns"]; m.Estimate.N != all || m.Verdict != stats.Suspect {
 		t.Errorf("%s: %+v", m.Verdict, m)
 	}
+	c := Comparison{A: r, B: &Result{Summary: r.Summary, Command: r.Command}}
+	if !c.isBounded() { // its pairs are those of all runs
+		t.Error("a ratio need not lie in that of the intervals")
+	}
 }
 
 // All runs are known as well as the calm ones, which scatter more: it was 0.89 ms ± 8 % of 183 runs, and 0.86 ±

@@ -63,7 +63,7 @@ func (c *Comparison) isBounded() bool {
 		return false
 	}
 	differ := c.A.Command.Path != c.B.Command.Path || !slices.Equal(c.A.Command.Args, c.B.Command.Args)
-	return c.A.Method == Bounds || c.B.Method == Bounds || c.A.chosen || c.B.chosen || differ && (c.A.unpaired || c.B.unpaired)
+	return c.A.Method == Bounds || c.B.Method == Bounds || c.A.selected || c.B.selected || differ && (c.A.unpaired || c.B.unpaired)
 }
 
 // isTimed reports whether the pairs tell a ratio on the machine as it was: neither time is only known to lie between bounds, and

@@ -41,8 +41,8 @@ func conclude(s *series, plan Plan, setting Setting, w *env.NoiseChecks) *Result
 }
 
 // concludeBest returns the result of those runs that have the best verdict, or the same one and the narrowest interval.
-// What was not corrected for other programs is that of all usual runs in any case: how long the program took by the clock,
-// what it waited, and its metrics.
+// Figures that are not corrected for other programs always come from all usual runs: how long the program took by the clock,
+// how long it waited, and its metrics.
 func concludeBest(s *series, plan Plan, setting Setting, w *env.NoiseChecks) (best *Result, from chosenRuns) {
 	noise := s.noises(w)
 	usual, _ := concludeFrom(s, plan, setting, noise, usualRuns)
@@ -62,7 +62,7 @@ func concludeBest(s *series, plan Plan, setting Setting, w *env.NoiseChecks) (be
 		best.Explanation += fmt.Sprintf("; this is of %s at a niceness of %d, with which others hardly had its CPU", stats.Count(best.Estimate.N, "run"), favouredNice)
 	}
 	if from != usualRuns {
-		best.chosen = true
+		best.selected = true
 		best.Wall, best.CPU, best.RunqueueWaitNs, best.BlockedNs = usual.Wall, usual.CPU, usual.RunqueueWaitNs, usual.BlockedNs
 		best.Percentiles.Wall, best.Outliers, best.Metrics = usual.Percentiles.Wall, usual.Outliers, usual.Metrics
 	}

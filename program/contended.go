@@ -41,8 +41,13 @@ type contendedRun struct{ ranNs, waitedNs float64 }
 
 // contendedRuns is the number of runs beside loops: in the first one not all loops may have begun. contendedShare is
 // the largest share of a command's time limit that these runs may take. contendedSlower is the expected ratio of their
-// length to that of other runs, and contendedPatience the ratio at which they are ended.
-const contendedRuns, contendedShare, contendedSlower, contendedPatience = 2, 0.25, 2.5, 10
+// length to that of other runs, and contendedPatience the ratio at which they are ended, though not before leastPatience: a
+// competitor may have a CPU for some milliseconds at a time.
+const (
+	contendedRuns, contendedShare, contendedSlower, contendedPatience = 2, 0.25, 2.5, 10
+
+	leastPatience = 500 * time.Millisecond
+)
 
 // contend makes more runs of a program that had to wait for a CPU, beside loops that make it wait longer. These runs
 // don't count. A program that works until some time uses less CPU time in them, no matter how it learns the time, for
@@ -55,11 +60,15 @@ func (m *measurement) contend(ctx context.Context, s *series) error {
 	defer m.compete(s.command.CPUs, cpus)()
 	// Beside the loops, a program of a high niceness or of the policy SCHED_IDLE gets hardly any CPU time. So these
 	// runs have a time limit.
-	command := s.command.within(min(contendedPatience*s.usualWall(), time.Duration(contendedShare/contendedRuns*float64(m.plan.MaxTime))))
+	patience := max(contendedPatience*s.usualWall(), leastPatience)
+	command := s.command.within(min(patience, time.Duration(contendedShare/contendedRuns*float64(m.plan.MaxTime))))
 	for range contendedRuns {
 		run, err := m.once(ctx, command, false)
-		if ctx.Err() != nil || err != nil || run.WallNs == 0 {
+		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if err != nil || run.WallNs == 0 {
+			continue
 		}
 		s.take(ctx, &run, cpus)
 		run.Rejected = true

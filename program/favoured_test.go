@@ -143,8 +143,8 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 		add(30, 50.2, 100, c.blockedMs, 20, 3e9, false)
 		add(int(c.favoured), c.workMs, c.keptMs, 0, 1, c.hz, true)
 		r := conclude(s, DefaultPlan, noisy, noisy.checks())
-		if r.chosen != c.isBest || math.Abs(r.Wall.Value-(150.22+c.blockedMs)*ms) > ms || !r.Estimate.Covers(50*ms) {
-			t.Errorf("%s: rests on them: %v; %+v of %v: %s %q", name, r.chosen, r.Estimate, r.Wall, r.Verdict, r.Reasons)
+		if r.selected != c.isBest || math.Abs(r.Wall.Value-(150.22+c.blockedMs)*ms) > ms || !r.Estimate.Covers(50*ms) {
+			t.Errorf("%s: rests on them: %v; %+v of %v: %s %q", name, r.selected, r.Estimate, r.Wall, r.Verdict, r.Reasons)
 		}
 		if drift := 1 - c.hz/3e9; c.isBest && (r.Verdict != stats.Trusted || r.Estimate.RelativeHalfWidth() > 0.01+drift || r.Estimate.RelativeHalfWidth() < drift) {
 			t.Errorf("%s: %s, %+v %q", name, r.Verdict, r.Estimate, r.Reasons)

@@ -80,6 +80,7 @@ func Measure(ctx context.Context, commands []Command, plan Plan, setting Setting
 		}
 	}
 	r := newRunner(setting)
+	r.rewinds = true
 	defer r.close()
 	settle, release := machine.CollectBetween(machine.UsualGarbageBytes)
 	defer release()

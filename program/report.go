@@ -139,7 +139,10 @@ func (c *Comparison) pair(joint stats.Joint) stats.Pair {
 		p.NoDuets = c.A.noDuets.Error()
 	}
 	p.AsMeasured = c.asMeasured
-	if p.Metric = c.Metric; c.Metric != "" && c.pairs.Len() < fewestChosen {
+	switch p.Metric = c.Metric; {
+	case c.A.Failure != nil || c.B.Failure != nil:
+		p.Why = "one of the two failed"
+	case c.Metric != "" && c.pairs.Len() < fewestChosen:
 		p.Why = tooFew(c.pairs.Len())
 	}
 	return p

@@ -69,8 +69,8 @@ type Result struct {
 	noDuets error
 
 	rounds []int // the round in which each run was made
-	// chosen says that the estimate does not rest on all usual runs: on the calm ones only, or on those at favouredNice.
-	chosen bool
+	// selected says that the estimate does not rest on all usual runs: on the calm ones only, or on those at favouredNice.
+	selected bool
 	// leavesOut says that runs which shared a core do not count.
 	leavesOut bool
 	// unpaired says that the interval allows for cold caches at the start, for a shared core, or for servers that were

@@ -17,6 +17,7 @@ import (
 // runner runs commands, and looks at the machine before and after runs.
 type runner struct {
 	setting  Setting
+	rewinds  bool // each run reads all of its input
 	launcher *process.Launcher
 	throttle *machine.Throttling
 	others   *machine.ContentionWatch
@@ -146,8 +147,8 @@ func (r *runner) together(ctx context.Context, both [2]Command) (runs [2]Run, er
 func (r *runner) command(c Command) process.Command {
 	command := c.Command
 	command.Events = true
-	if command.Stdin != nil {
-		command.Stdin.Seek(0, io.SeekStart) // each run reads all of it; a pipe can be read one time only, and refuses this
+	if command.Stdin != nil && r.rewinds {
+		command.Stdin.Seek(0, io.SeekStart) // a pipe, which can be read one time only, refuses this
 	}
 	if command.Nice == 0 && r.setting.Nice != 0 {
 		command.Nice, command.OwnSession = r.setting.Nice, true

@@ -68,6 +68,8 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 const (
 	probesOfPause = 10
 	pausesShare   = 0.1
+	// pauseMargin is the time that has to be left before a time-out, as a multiple of the pause.
+	pauseMargin = 1.5
 )
 
 // pauseAfter makes a pause as long as the run of a command on the CPU where it ended, if one is due.
@@ -78,6 +80,9 @@ func (p *sharingProbe) pauseAfter(ctx context.Context, command string, r *Run) *
 	p.seen = p.seen || r.sharedCore()
 	if p.leftNs[command] += pausesShare * float64(r.WallNs); !p.seen || p.leftNs[command] < float64(r.WallNs) {
 		return nil
+	}
+	if end, limited := ctx.Deadline(); limited && time.Until(end) < time.Duration(pauseMargin*float64(r.WallNs)) {
+		return nil // the time-out of the run would end in the pause
 	}
 	p.leftNs[command] -= float64(r.WallNs)
 	release, err := env.Thread(r.Events[len(r.Events)-1].CPU)

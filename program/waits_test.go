@@ -326,9 +326,37 @@ func TestContendedRunsEndInTime(t *testing.T) {
 		if err := m.measure(background); err != nil || competes != 1 || len(s.runs) != 10+favouredRuns {
 			t.Errorf("%v: %v: %d runs, loops %d times", most, err, len(s.runs), competes)
 		}
-		if lines, err := os.ReadFile(ended); err != nil || len(lines) != 10+favouredRuns+1 {
+		if lines, err := os.ReadFile(ended); err != nil || len(lines) != 10+favouredRuns+contendedRuns {
 			t.Errorf("%v: what follows a run ran %d times, %v", most, len(lines), err)
 		}
+	}
+}
+
+// A program of 1 ms has more time beside loops than ten times that, as a loop may have the CPU for longer. If one of the two
+// runs fails, the other one counts.
+func TestContendedRunsOfAShortProgram(t *testing.T) {
+	s := &series{command: Command{Name: "fake"}, probed: true}
+	plan := Plan{Precision: 0.01, MinRuns: 10, MaxRuns: 10, ExactRuns: true, MaxTime: time.Minute}
+	m := measurement{plan: plan, setting: quiet, cpus: 1, rng: rand.New(rand.NewPCG(1, 1)), all: []*series{s}, checks: quiet.checks()}
+	competes, made := false, 0
+	m.compete = func([]int, int) func() {
+		competes = true
+		return func() {}
+	}
+	m.run = func(ctx context.Context, _ Command, _ bool) (Run, error) {
+		if !competes {
+			return keptFor(1, 4), nil
+		}
+		if end, limited := ctx.Deadline(); !limited || time.Until(end) < leastPatience/2 {
+			t.Errorf("limited: %v, to %v", limited, time.Until(end))
+		}
+		if made++; made == 1 {
+			return Run{}, &FailedError{Name: "fake", What: TheCommand, Err: errTimeout}
+		}
+		return keptFor(1, 9), nil
+	}
+	if err := m.measure(background); err != nil || made != contendedRuns || len(s.contended) != 1 {
+		t.Errorf("%v: %d runs beside loops, %d count", err, made, len(s.contended))
 	}
 }
 

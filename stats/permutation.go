@@ -15,22 +15,23 @@ import (
 // chapter 3).
 
 // drawnPermutations is the number of permutations that are drawn if counting all of them would take more than
-// mostCounting steps.
+// mostCounting steps, and the normal distribution does not serve.
 const (
 	drawnPermutations = 9999
 	mostCounting      = 3e7
 )
 
 // leastNormal is the least number of values that both sets have if the normal distribution takes the place of drawn
-// permutations.
-const leastNormal = 40
+// permutations, and mostUnbalanced the largest ratio of both numbers together to the smaller one: with 40 and 500 values, and
+// few that differ from the others, its P values are too small by a factor of 20 and more.
+const leastNormal, mostUnbalanced = 40, 3
 
 // PermutationTest returns the two-sided P value of two independent sets of samples, in any order, for
 // the hypothesis that both come from one distribution. It is the share of all ways to assign the values
 // to the sets for which the sum of the ranks of a is at least as far from its mean as the observed sum.
 // Ties share their mean rank. With few enough samples all ways are counted, by the recursion over
-// partial sums, and the value is exact. Otherwise, if both sets have leastNormal values or more, the normal
-// distribution gives it, as in [SignedRankTail]. With fewer, ways are drawn at random, as seed determines, and
+// partial sums, and the value is exact. Otherwise, if both sets have leastNormal values or more and neither has more than
+// twice as many as the other, the normal distribution gives it, as in [SignedRankTail]. Else ways are drawn at random, as seed determines, and
 // the value is never below 1 in 10,000 (Phipson and Smyth, "Permutation P-values should never be zero", 2010).
 //
 // Software that doubles the smaller tail instead gives other values if ties make the distribution of the
@@ -49,7 +50,7 @@ func PermutationTest(a, b []float64, seed uint64) (float64, error) {
 	n := min(len(a), len(b))
 	far := deviation(ranks, n)
 	if float64(n)*float64(len(ranks))*float64(sum(ranks)) > mostCounting {
-		if n >= leastNormal {
+		if n >= leastNormal && len(ranks) <= mostUnbalanced*n {
 			return normalTails(ranks, n, far), nil
 		}
 		return drawn(seed, func(rng *rand.Rand) bool {
