@@ -26,8 +26,8 @@ const (
 	// sameWithin is the largest distance of a ratio from 1 that counts as no change.
 	sameWithin = 0.01
 	seed       = 1 // gives the same records the same comparison each time
-	// usualWork stands for work that has no name, since the defaults measure it.
-	usualWork = "the usual work"
+	// defaultWork stands for work that has no name, since the defaults measure it.
+	defaultWork = "the defaults"
 )
 
 // samplesTested returns how many samples of each subject are tested against those of the first. It
@@ -47,7 +47,7 @@ func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChang
 		c.Reasons = append(c.Reasons, fmt.Sprintf("units differ: %q and %q", a.Estimate.Unit, b.Estimate.Unit))
 		return c
 	case a.Work != b.Work:
-		c.Reasons = append(c.Reasons, fmt.Sprintf("what was timed is not the same: %s and %s", cmp.Or(a.Work, usualWork), cmp.Or(b.Work, usualWork)))
+		c.Reasons = append(c.Reasons, fmt.Sprintf("they were measured under different conditions: %s, and %s", cmp.Or(a.Work, defaultWork), cmp.Or(b.Work, defaultWork)))
 		return c
 	case a.Verdict == stats.Unusable, b.Verdict == stats.Unusable:
 		c.Reasons = append(c.Reasons, unusable(a, b)...)

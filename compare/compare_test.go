@@ -247,7 +247,7 @@ func TestEventsOfOtherLengths(t *testing.T) {
 		reasons []string
 	}{
 		{event(10e3, 20e3), Slower, []string{}},
-		{event(20e3, 10e3), Incomparable, []string{"what was timed is not the same: an event of 10µs and an event of 20µs"}},
+		{event(20e3, 10e3), Incomparable, []string{"they were measured under different conditions: an event of 10µs, and an event of 20µs"}},
 	} {
 		change := rowOf(t, compared2(t, event(10e3, 10e3), c.b), "counter with tick", view.QuantityTime).Changes[0]
 		if change.Outcome != c.outcome || !slices.Equal(change.Reasons, c.reasons) {

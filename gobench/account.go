@@ -98,15 +98,20 @@ func (a account) take(o *Observation) {
 	if o.OwnTime = math.Abs(a.timedNs-o.TimedNs) > 1.01*o.RoundingNs; !o.OwnTime {
 		o.TimedNs, o.RoundingNs = a.timedNs, 0.5
 	}
-	o.ExactCounts = true
+	o.ExactAllocs, o.ExactBytes = true, true
 	for i, m := range o.Metrics {
-		total, counted := map[string]float64{allocsUnit: a.allocs, bytesUnit: a.bytes}[m.Unit]
-		switch exact := total / float64(o.N); {
-		case !counted:
-		case m.Value == math.Floor(exact):
+		total, isExact := a.allocs, &o.ExactAllocs
+		switch m.Unit {
+		case AllocsUnit:
+		case bytesUnit:
+			total, isExact = a.bytes, &o.ExactBytes
+		default:
+			continue
+		}
+		if exact := total / float64(o.N); m.Value == math.Floor(exact) {
 			o.Metrics[i].Value = exact
-		default: // the benchmark reports its own, which is printed as a whole number, too
-			o.ExactCounts = false
+		} else { // the benchmark reports its own, which is printed as a whole number, too
+			*isExact = false
 		}
 	}
 	if !a.looked {

@@ -73,15 +73,24 @@ func TestAccountIsTaken(t *testing.T) {
 func TestOwnCountsAreKept(t *testing.T) {
 	const line = "BenchmarkX-2 \t     160\t      1000 ns/op\t      24 B/op\t       3 allocs/op\t@chronoscope 160077 1590 3999\n"
 	o, a, err := resultOf(line, "BenchmarkX")
-	if a.take(&o); err != nil || o.Metrics[0].Value != 3999./160 || o.Metrics[1].Value != 3 || o.ExactCounts {
+	if a.take(&o); err != nil || o.Metrics[0].Value != 3999./160 || o.Metrics[1].Value != 3 || o.ExactAllocs || !o.ExactBytes {
 		t.Errorf("%+v: %v", o, err)
+	}
+	const ownBytes = "BenchmarkX-2 \t     160\t      1000 ns/op\t       7 B/op\t       9 allocs/op\t@chronoscope 160077 1590 3999\n"
+	o, a, err = resultOf(ownBytes, "BenchmarkX")
+	if a.take(&o); err != nil || o.Metrics[0].Value != 7 || o.Metrics[1].Value != 1590./160 || !o.ExactAllocs || o.ExactBytes {
+		t.Errorf("%+v: %v", o, err)
+	}
+	reported := []Repetition{{Few: Observation{N: 10}, Many: Observation{N: 170, ExactAllocs: true}}}
+	if strays(AllocsUnit, reported) != 0.1 || strays(bytesUnit, reported) != 0 {
+		t.Error("bytes that a benchmark reports itself take the tolerance of its allocations away")
 	}
 }
 
 // exactCounts is what an iteration is said to allocate, from the totals of runs of few and many.
 func exactCounts(few, many, n float64, unit string) float64 {
 	run := func(count float64, n int) Observation {
-		return Observation{N: n, ExactCounts: true, Metrics: []Metric{{Unit: unit, Value: count / float64(n)}}}
+		return Observation{N: n, ExactAllocs: true, ExactBytes: true, Metrics: []Metric{{Unit: unit, Value: count / float64(n)}}}
 	}
 	return metricsOf([]Repetition{{Few: run(few, int(n/5)), Many: run(many, int(n))}})[0].Value
 }
@@ -93,13 +102,13 @@ func TestCountsAreExact(t *testing.T) {
 		unit         string
 		want         float64
 	}{
-		{19_970 + 3, 99_850 + 3, 10_000, allocsUnit, 9.985},
-		{2000 + 3, 10_000 + 9, 1000, allocsUnit, 10}, // nine strays
-		{0, 0, 1000, allocsUnit, 0},
+		{19_970 + 3, 99_850 + 3, 10_000, AllocsUnit, 9.985},
+		{2000 + 3, 10_000 + 9, 1000, AllocsUnit, 10}, // nine strays
+		{0, 0, 1000, AllocsUnit, 0},
 		{20_000, 100_000, 1000, bytesUnit, 100},
 		{200_100_000, 1_000_500_000, 100_000, bytesUnit, 10_005},
 		{200_010_000, 1_000_050_000, 100_000, bytesUnit, 10_000.5},
-		{5, 3, 10, allocsUnit, 0},
+		{5, 3, 10, AllocsUnit, 0},
 	} {
 		if got := exactCounts(c.few, c.many, c.n, c.unit); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v: %v", c, got)
@@ -179,12 +188,12 @@ func TestAccountOfARealModule(t *testing.T) {
 			t.Fatal(err)
 		}
 		*into = o
-		if !o.ExactCounts || b.Accounts && (o.WallNs > o.ProcessNs-500e6 || !(o.CPUNs < o.ProcessNs-500e6)) {
+		if !(o.ExactAllocs && o.ExactBytes) || b.Accounts && (o.WallNs > o.ProcessNs-500e6 || !(o.CPUNs < o.ProcessNs-500e6)) {
 			t.Errorf("%+v", o)
 		}
 	}
 	for _, m := range metricsOf([]Repetition{rep}) {
-		if want := map[string]float64{allocsUnit: 1. / 16, bytesUnit: 896. / 16}[m.Unit]; math.Abs(m.Value-want) > 0.01*want {
+		if want := map[string]float64{AllocsUnit: 1. / 16, bytesUnit: 896. / 16}[m.Unit]; math.Abs(m.Value-want) > 0.01*want {
 			t.Errorf("%+v, want %v", m, want)
 		}
 	}
@@ -198,13 +207,13 @@ func TestAllocationInSomeCallsIsFound(t *testing.T) {
 		for i := range 20 {
 			for r, allocs := range map[*Result]float64{&a: then, &b: now} {
 				run := func(n float64, strays int) Observation {
-					return Observation{N: int(n), ExactCounts: true, Metrics: []Metric{{Unit: allocsUnit, Value: (math.Floor(n*allocs) + float64(strays)) / n}}}
+					return Observation{N: int(n), ExactAllocs: true, ExactBytes: true, Metrics: []Metric{{Unit: AllocsUnit, Value: (math.Floor(n*allocs) + float64(strays)) / n}}}
 				}
 				r.Repetitions = append(r.Repetitions, Repetition{Few: run(2000, 3), Many: run(10_000, (i*7+int(8*allocs))%11)})
 			}
 		}
-		c := CompareMetric(&a, &b, allocsUnit, 1)
-		plan := QuickPlan.WithGate(&Gate{Limit: math.NaN(), Metrics: map[string]float64{allocsUnit: 0}})
+		c := CompareMetric(&a, &b, AllocsUnit, 1)
+		plan := QuickPlan.WithGate(&Gate{Limit: math.NaN(), Metrics: map[string]float64{AllocsUnit: 0}})
 		return Judge([]Comparison{c}, plan)[0]
 	}
 	for _, c := range []struct {
@@ -222,7 +231,7 @@ func TestAllocationInSomeCallsIsFound(t *testing.T) {
 func TestRatioOfOneAllocationAndTwo(t *testing.T) {
 	of := func(allocs float64) *Result {
 		run := func(n float64, strays int) Observation {
-			return Observation{N: int(n), ExactCounts: true, Metrics: []Metric{{Unit: allocsUnit, Value: (n*allocs + float64(strays)) / n}}}
+			return Observation{N: int(n), ExactAllocs: true, ExactBytes: true, Metrics: []Metric{{Unit: AllocsUnit, Value: (n*allocs + float64(strays)) / n}}}
 		}
 		r := &Result{}
 		for range 20 {
@@ -230,7 +239,7 @@ func TestRatioOfOneAllocationAndTwo(t *testing.T) {
 		}
 		return r
 	}
-	if c := CompareMetric(of(1), of(2), allocsUnit, 1); c.Ratio.Value < 1.999 || c.Ratio.Value > 2.001 {
+	if c := CompareMetric(of(1), of(2), AllocsUnit, 1); c.Ratio.Value < 1.999 || c.Ratio.Value > 2.001 {
 		t.Errorf("2 allocations are %v times 1", c.Ratio.Value)
 	}
 }

@@ -257,7 +257,7 @@ func init() { kept = make([]int, 100) }
 			t.Errorf("%s: %+v, %v", name, o, err)
 		}
 		for _, m := range o.Metrics {
-			if m.Unit == allocsUnit && m.Value != 0 {
+			if m.Unit == AllocsUnit && m.Value != 0 {
 				t.Errorf("%s: %v allocations", name, m.Value)
 			}
 		}

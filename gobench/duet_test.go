@@ -251,7 +251,7 @@ func TestNoDuets(t *testing.T) {
 		}
 	}
 	runner, plan := recordedCores(t, 1)[0], quickGate(6*time.Second, 0.01)
-	plan.Gate.Metrics = map[string]float64{allocsUnit: 0, bytesUnit: 0.01}
+	plan.Gate.Metrics = map[string]float64{AllocsUnit: 0, bytesUnit: 0.01}
 	if compareOn(runner, []string{"BenchmarkX"}, plan); runner.duets == 0 {
 		t.Error("a limit of allocations: no duets")
 	}

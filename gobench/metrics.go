@@ -82,9 +82,9 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 }
 
 // Units of what the testing package counts.
-const allocsUnit, bytesUnit = "allocs/op", "B/op"
+const AllocsUnit, bytesUnit = "allocs/op", "B/op"
 
-func isCount(unit string) bool { return unit == allocsUnit || unit == bytesUnit }
+func isCount(unit string) bool { return unit == AllocsUnit || unit == bytesUnit }
 
 // counts are exact counts, of allocations or bytes, of both revisions. They do not depend on the machine, but
 // may be off by strays.
@@ -117,8 +117,8 @@ func (r Repetition) metric(i int) float64 {
 	total := func(value float64, o Observation) float64 { return value * float64(o.N) }
 	divisor, rounding := r.iterations(), 0.
 	switch many.Unit {
-	case bytesUnit, allocsUnit:
-		if !r.Many.ExactCounts || !r.Few.ExactCounts { // rounded down to whole ones
+	case bytesUnit, AllocsUnit:
+		if !r.Many.exact(many.Unit) || !r.Few.exact(many.Unit) { // rounded down to whole ones
 			rounding = float64(r.Many.N)
 		}
 	case "MB/s":
@@ -146,7 +146,7 @@ const strayObjects, strayBytes = 16, 4096
 // strays returns the share of stray allocations that falls on an iteration, for exactly counted repetitions. It
 // is 0 for others, whose counts are rounded.
 func strays(unit string, of []Repetition) float64 {
-	if len(of) == 0 || !of[0].Many.ExactCounts {
+	if len(of) == 0 || !of[0].Many.exact(unit) {
 		return 0
 	}
 	if unit == bytesUnit {

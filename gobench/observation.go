@@ -39,8 +39,8 @@ type Observation struct {
 	ProcessNs float64
 	// Collections is the number of garbage collections, if known.
 	Collections float64
-	// ExactCounts says that B/op and allocs/op are not rounded.
-	ExactCounts bool
+	// ExactAllocs says that allocs/op is what the testing package counted, not rounded, and ExactBytes says so of B/op.
+	ExactAllocs, ExactBytes bool
 	// Procs is how many threads could run Go code at a time (GOMAXPROCS).
 	Procs int
 	// SlowedBefore and SlowedAfter are the shares by which independent instructions took longer than on cores
@@ -52,6 +52,11 @@ type Observation struct {
 	Metrics []Metric
 	// Apart is set if the loop stops its timer, so that each call was timed by itself.
 	Apart *Apart
+}
+
+// exact reports whether a metric is what the testing package counted, not rounded.
+func (o Observation) exact(unit string) bool {
+	return unit == AllocsUnit && o.ExactAllocs || unit == bytesUnit && o.ExactBytes
 }
 
 // alone reports whether the counters are those of the iterations alone.

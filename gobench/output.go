@@ -121,10 +121,15 @@ func parseListing(output string) (l listing) {
 
 // ending returns the benchmark that ended its process: that named by the stack of a panic, or else the last that began, if it
 // has no result; empty otherwise. An earlier benchmark without a result may only have sub-benchmarks. After a panic the testing
-// package may begin the next benchmark before the process ends.
+// package may begin the next benchmark before the process ends. A panic with an event or a result behind it did not end the
+// process: the benchmark recovered, and printed the stack.
 func (l listing) ending(output string) string {
-	if from := max(strings.LastIndex(output, "panic: "), strings.LastIndex(output, "fatal error: ")); from >= 0 {
-		for _, called := range benchmarkFunction.FindAllStringSubmatch(output[from:], -1) {
+	stack := ""
+	if all := panics.FindAllStringIndex(output, -1); len(all) > 0 {
+		stack = output[all[len(all)-1][0]:]
+	}
+	if !tells.MatchString(stack) {
+		for _, called := range benchmarkFunction.FindAllStringSubmatch(stack, -1) {
 			for _, name := range slices.Backward(slices.Concat(l.begun, l.unfinished)) {
 				if name == called[1] || strings.HasPrefix(name, called[1]+"/") {
 					return name
@@ -137,6 +142,9 @@ func (l listing) ending(output string) string {
 	}
 	return ""
 }
+
+// panics matches how the report of a panic begins.
+var panics = regexp.MustCompile(`(?m)^(?:panic|fatal error): `)
 
 // benchmarkFunction matches the function of a benchmark in a stack.
 var benchmarkFunction = regexp.MustCompile(`\.(Benchmark\w*)`)

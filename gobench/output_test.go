@@ -91,6 +91,8 @@ func TestBenchmarkThatEndsItsProcess(t *testing.T) {
 		"no stack":                     {parent + began, "BenchmarkX"},
 		"the stack of no benchmark":    {parent + began + "panic: oh\n\ngoroutine 4 [running]:\nexample.com/m.helper()\n", "BenchmarkX"},
 		"a panic that another one had": {parent + began + "recovered panic: oh\nBenchmarkX-2 \t 1\t 5 ns/op\n" + next, "BenchmarkY"},
+		"a stack that was recovered":   {parent + began + stack + "BenchmarkX-2 \t 1\t 5 ns/op\n" + next, "BenchmarkY"},
+		"a stack in a log":             {parent + began + "BenchmarkX-2 \t 1\t 5 ns/op\n" + next + "12:00 recovered " + stack, "BenchmarkY"},
 		"after all benchmarks":         {parent + began + "BenchmarkX-2 \t 1\t 5 ns/op\nPASS\n", ""},
 		"before all benchmarks":        {"oh\n", ""},
 	} {

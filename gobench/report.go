@@ -1,6 +1,10 @@
 package gobench
 
-import "chronoscope/stats"
+import (
+	"math"
+
+	"chronoscope/stats"
+)
 
 // Report is one benchmark, as a document holds it. Unknown values are null, for a reason that stands in Reasons
 // or among the caveats.
@@ -40,6 +44,22 @@ func NewReport(r *Result) Report {
 	}
 	b.Runs, b.Duets = append(b.Runs, runsOf(r.Repetitions)...), runsOf(r.Duets)
 	return b
+}
+
+// StrayAllocs returns how many allocations of the Go runtime may at most be counted as those of an iteration. A metric follows
+// from what the longer run of a repetition allocates beyond the shorter one, which has at most half of its iterations. The
+// result is NaN if no run is known.
+func (b Report) StrayAllocs() float64 {
+	least := 0
+	for _, r := range b.Runs {
+		if isLonger := 2*r.Iterations > b.Iterations; isLonger && (least == 0 || r.Iterations < least) {
+			least = r.Iterations
+		}
+	}
+	if least == 0 {
+		return math.NaN()
+	}
+	return strayObjects / (float64(least) / 2)
 }
 
 // runsOf returns the processes of repetitions.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"chronoscope/machine"
@@ -42,6 +43,19 @@ func Import(r io.Reader, written time.Time) (Document, error) {
 // importedHeader returns the header of a document that another tool wrote on an unknown machine.
 func importedHeader(command string, written time.Time, m *machine.Machine, caveat string) Header {
 	return Header{Schema: Schema, Command: command, Started: written, Machine: m, Caveats: []string{caveat}}
+}
+
+// passedOver begins the caveat about a part of another tool's file that was left out.
+const passedOver = "passed over: "
+
+// PassedOver returns what an import left out of a document; nothing for other documents.
+func PassedOver(d Document) (all []string) {
+	for _, caveat := range d.Head().Caveats {
+		if what, is := strings.CutPrefix(caveat, passedOver); is {
+			all = append(all, what)
+		}
+	}
+	return all
 }
 
 // tooLarge refuses a file that is larger than any output of these tools.

@@ -32,7 +32,7 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 		switch r := lines.Result().(type) {
 		case *benchfmt.SyntaxError:
 			if broken++; broken <= mostBroken {
-				h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %v", r))
+				h.Caveats = append(h.Caveats, passedOver+r.Error())
 			}
 		case *benchfmt.Result:
 			if err := found.add(r); err != nil {
@@ -48,7 +48,7 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 		return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
 	}
 	if broken > mostBroken {
-		h.Caveats = append(h.Caveats, fmt.Sprintf("passed over: %d more broken lines", broken-mostBroken))
+		h.Caveats = append(h.Caveats, fmt.Sprintf(passedOver+"%d more broken lines", broken-mostBroken))
 	}
 	if len(measuredBy) > 1 {
 		h.Caveats = append(h.Caveats, fmt.Sprintf("its lines come from %d kinds of machine; the first one is named", len(measuredBy)))

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,8 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}
+	var contrary error // the first one
+	imported := 0
 	for suite, runs := range file.Entries {
 		for _, run := range runs {
 			d := importedBench(time.UnixMilli(int64(run.Date)).UTC(), &machine.Machine{}, "by github-action-benchmark ("+run.Tool+"), which does not say on what machine")
@@ -90,18 +93,23 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 				factor, isTime := inNanoseconds[unit]
 				isTime = isTime && (perOperation || unit == b.Unit)
 				if err := checkDirection(run.Tool, b.Name, b.Unit, stats.IsRate(b.Unit) && !isTime); err != nil {
-					return nil, err
+					contrary = cmp.Or(contrary, err)
+					d.Caveats = append(d.Caveats, passedOver+err.Error())
+					continue
 				}
 				if isTime {
 					value = value.Scaled(factor, "ns")
 				}
 				d.Results = append(d.Results, importedResult(suite, b.Name, value))
 			}
-			documents = append(documents, d)
+			documents, imported = append(documents, d), imported+len(d.Results)
 		}
 	}
-	if len(documents) == 0 {
+	switch {
+	case len(documents) == 0:
 		return nil, errors.New("it has no entries")
+	case imported == 0 && contrary != nil:
+		return nil, contrary
 	}
 	slices.SortStableFunc(documents, func(a, b Document) int { return a.Head().Started.Compare(b.Head().Started) })
 	return documents, nil
@@ -114,9 +122,9 @@ func checkDirection(tool, name, unit string, moreIsBetter bool) error {
 	const rates = "units that end in /s, /sec or /second"
 	switch {
 	case tool == "customBiggerIsBetter" && !moreIsBetter:
-		return fmt.Errorf("%s: by %s more %q is better, which is known of %s only: rename the unit, or leave the benchmark out", name, tool, unit, rates)
+		return fmt.Errorf("%s: %s says that more %q is better, but here that holds only for %s", name, tool, unit, rates)
 	case tool == "customSmallerIsBetter" && moreIsBetter:
-		return fmt.Errorf("%s: by %s less %q is better, but of %s more is: rename the unit, or leave the benchmark out", name, tool, unit, rates)
+		return fmt.Errorf("%s: %s says that less %q is better, but here more is better of %s", name, tool, unit, rates)
 	}
 	return nil
 }

@@ -28,6 +28,23 @@ func TestActionBenchmarkKeepsTheDirection(t *testing.T) {
 	}
 }
 
+// A benchmark whose direction is the opposite of its unit's is left out, and the others are imported. It once refused the file.
+func TestActionBenchmarkOfOneContraryDirection(t *testing.T) {
+	data := `{"entries": {"suite": [{"commit": {"id": "c0ffee"}, "date": 1785589200000, "tool": "customBiggerIsBetter",
+		"benches": [{"name": "X", "value": 5, "unit": "fps"}, {"name": "Y", "value": 5, "unit": "MB/s"}]}]}}`
+	documents, _, err := ImportSeries([]byte(data))
+	if err != nil || len(documents) != 1 {
+		t.Fatalf("%d documents: %v", len(documents), err)
+	}
+	if all := documents[0].(Bench).Results; len(all) != 1 || all[0].Name != "Y" {
+		t.Errorf("%+v", all)
+	}
+	said := `X: customBiggerIsBetter says that more "fps" is better, but here that holds only for units that end in /s, /sec or /second`
+	if all := PassedOver(documents[0]); len(all) != 1 || all[0] != said {
+		t.Errorf("%q", all)
+	}
+}
+
 // The bounds of asv's 99 % intervals once stood for bounds of 95 %.
 func TestASVIntervalsAreOf95Percent(t *testing.T) {
 	data := `{"commit_hash": "c0ffee", "env_name": "e", "date": 1788264000000, "params": {}, "result_columns": ["result", "params", "stats_ci_99_a", "stats_ci_99_b"],

@@ -208,16 +208,19 @@ func benchFigures(d record.Bench) (all []Figure) {
 	return all
 }
 
-// metricFigure returns the figure of a metric with its interval; none if its value is not known.
+// metricFigure returns the figure of a metric; none if its value is not known. Only allocs/op has an interval, which allows for
+// stray allocations. Other metrics differ between measurements of the same code by more than their repetitions show: many follow
+// from the wall time, which other programs lengthen, and B/op of a slice that grows depends on the number of iterations.
 func metricFigure(k FigureKey, m gobench.Metric, b gobench.Report) []Figure {
 	figures := bareFigure(k, betterOf(m.Unit), m.Unit, m.Value, b.Verdict, b.Reasons)
-	isWallTime := m.Unit == "MB/s" // it follows from the wall time, which other programs lengthen
-	if isWallTime || !m.Lo.Known() || !m.Hi.Known() || b.Estimate.N < leastForInterval {
+	strays := b.StrayAllocs()
+	if m.Unit != gobench.AllocsUnit || !m.Lo.Known() || !m.Hi.Known() || b.Estimate.N < leastForInterval || !stats.IsFinite(strays) {
 		return figures
 	}
 	for i := range figures {
 		e := &figures[i].Estimate
-		e.Lo, e.Hi, e.Statistic, e.N = m.Lo.Value(), m.Hi.Value(), stats.QuantileName(0.5), b.Estimate.N
+		e.Lo, e.Hi = max(0, m.Lo.Value()-strays), m.Hi.Value()+strays
+		e.Statistic, e.N = stats.QuantileName(0.5), b.Estimate.N
 	}
 	return figures
 }

@@ -346,8 +346,12 @@ func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 		return found{}, err
 	case err != nil: // what was measured is kept
 		d.Missing = append(d.Missing, record.BenchMissing{Why: err.Error()})
+		c.caveat("the measurement ended early: %v", err)
 	default:
-		d.Missing = append(d.Missing, unreported(d.Pairs, t.gatedUnits())...)
+		for _, m := range unreported(d.Pairs, t.gatedUnits()) {
+			d.Missing = append(d.Missing, m)
+			c.caveat("the limit of %s judges nothing: %s", m.Metric, m.Why)
+		}
 	}
 	d.Header = c.finish(ctx)
 	r := judgedBench(d, e.broken, t.gatedUnits())

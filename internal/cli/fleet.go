@@ -168,33 +168,29 @@ func numbered(labels []string) []string {
 // mostUnusable is how many figures of a node are named that are left out as unusable.
 const mostUnusable = 5
 
-// figureOfWork tells figures apart that have one name, and are of different work.
-type figureOfWork struct {
-	view.FigureKey
-	work string
-}
-
 // fleetFigures collects the figures of all documents, in the order in which they first appear. It
-// leaves out unusable values, and values in another unit than the first one. unusable has the names of the figures of
+// leaves out unusable values, and values in another unit than the first one. The work is part of the name. unusable has the names of the figures of
 // each document that are left out as unusable.
 func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][]string) {
 	unusable = make([][]string, len(documents))
-	places := map[figureOfWork]int{}
+	places := map[view.FigureKey]int{}
 	for node, d := range documents {
 		at := float64(d.Head().Started.UnixNano()) / 1e9
 		for _, f := range view.FiguresOf(d) {
 			e := f.Estimate
+			if f.Work != "" {
+				f.Name += " (" + f.Work + ")"
+			}
 			if f.Verdict == stats.Unusable && f.StandIn == "" {
 				unusable[node] = append(unusable[node], strings.TrimSpace(f.Name+" "+f.Quantity))
 			}
 			if f.Verdict == stats.Unusable || f.StandIn != "" || !(e.Value > 0) {
 				continue
 			}
-			key := figureOfWork{f.FigureKey, f.Work}
-			place, known := places[key]
+			place, known := places[f.FigureKey]
 			if !known {
 				place = len(all)
-				places[key] = place
+				places[f.FigureKey] = place
 				all = append(all, fleet.Figure{Topic: f.Topic, Name: f.Name, Quantity: f.Quantity, Unit: e.Unit, Better: f.Better})
 			}
 			if all[place].Unit == e.Unit {

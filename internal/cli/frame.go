@@ -243,11 +243,8 @@ func (c *call) show(ctx context.Context, result found, err error) error {
 		out = c.streams.Err
 	}
 	err = c.write(out, result)
-	switch {
-	case stopped && err != nil:
-		return err
-	case stopped:
-		return errInterrupted
+	if stopped { // Ctrl-C also ends the reader of standard output, as in "| tee log"
+		return cmp.Or(worthSaying(err), errInterrupted)
 	}
 	return errors.Join(err, c.outcome(result)) // a file that can't be written hides no regression
 }

@@ -23,6 +23,7 @@ import (
 	"chronoscope/record/gitarchive"
 	"chronoscope/render"
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 var _ = register(newHistory)
@@ -167,7 +168,7 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	}
 	d.Caveats = append(d.Caveats, caveatsOfHistory(ctx, d)...)
 	if len(index.Records) == 0 {
-		fmt.Fprintln(c.notes, "chronoscope: there are no records yet: give --save to a command that measures")
+		fmt.Fprintf(c.notes, "chronoscope: there are no records yet: give %s to a command that measures\n", savesIn(t.store))
 	}
 	rows := func(write func(io.Writer, []history.Row) error) func(io.Writer) error {
 		return func(w io.Writer) error { return write(w, history.Rows(d)) }
@@ -306,7 +307,14 @@ func (t *historyFlags) importFiles(ctx context.Context, c *call) (found, error) 
 		if err != nil {
 			return found{}, err
 		}
+		said := map[string]bool{}
 		for _, d := range documents {
+			for _, what := range record.PassedOver(d) {
+				if !said[what] {
+					said[what] = true
+					fmt.Fprintf(c.notes, "chronoscope: %s: passed over: %s\n", file, view.OneLine(what))
+				}
+			}
 			id := history.IdentityOf(d)
 			if kept[id] {
 				passed++

@@ -54,7 +54,7 @@ The kernel's timers are waited for on the CPUs of --cpu; with --load threads com
 }
 
 func (t *latenessFlags) register(set *pflag.FlagSet, _ *flags) {
-	set.StringSliceVar(&t.lengths, "length", nil, "how long to wait, a `list` such as 100us,1ms (default 100us,1ms,5ms); an interrupt waits for the sleep in progress")
+	set.StringSliceVar(&t.lengths, "length", nil, "how long to wait, a `list` such as 100us,1ms (default 100us,1ms,5ms); Ctrl-C takes effect when the current sleep ends")
 	set.IntVar(&t.wakes, "wakes", lateness.DefaultPlan.Wakes, "wake-ups of each timer at each length (--quick: 40, --thorough: 4000)")
 	set.IntVar(&t.load, "load", 1, "how many threads want the CPU, including the waiting one")
 	set.StringSliceVar(&t.runtimes, "runtime", nil, "timers of these runtimes as well, a `list` of "+strings.Join(probe.Runtimes(), ", ")+", or all")

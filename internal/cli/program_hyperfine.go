@@ -106,11 +106,15 @@ func (t *programFlags) checkShown(c *call) error {
 	}
 	if t.once {
 		if flag := c.firstGiven(ofSeveralRuns); flag != "" {
-			return usagef("--%s: it is about several runs: leave out --once", flag)
+			return usagef("--%s has no effect on a single run: leave it out, or leave out --once", flag)
 		}
 	}
 	if c.given("pid") {
-		if flag := c.firstGiven(slices.Concat(ofSeveralRuns, ofCommands)); flag != "" {
+		switch flag := c.firstGiven(slices.Concat(ofSeveralRuns, ofCommands)); flag {
+		case "":
+		case "max-time":
+			return usagef("--max-time: give --duration, which says how long to watch a process")
+		default:
 			return usagef("--%s: it belongs to a command: leave out --pid", flag)
 		}
 	}

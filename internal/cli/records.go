@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,9 +65,17 @@ func listRecords(ctx context.Context, c *call, folder string) (found, error) {
 		return found{}, err
 	}
 	if len(entries) == 0 {
-		fmt.Fprintln(c.notes, "chronoscope: give --save to a command that measures")
+		fmt.Fprintf(c.notes, "chronoscope: give %s to a command that measures\n", savesIn(folder))
 	}
 	return found{document: record.NewKept(c.finish(ctx), store.Place(), entries)}, nil
+}
+
+// savesIn returns the flag that keeps records in a place; empty means the usual folder.
+func savesIn(place string) string {
+	if place == "" {
+		return "--save"
+	}
+	return "--save=" + place
 }
 
 // showRecord returns a record, in the form of the command that made it.
@@ -84,10 +93,16 @@ func openRecord(folder, name string) (record.Document, error) {
 	if isFile(name) {
 		return record.Open(name)
 	}
-	if branch, inBranch, is := strings.Cut(name, ":"); is && folder == "" && filepath.VolumeName(name) == "" {
+	asked := name
+	branch, inBranch, is := strings.Cut(name, ":")
+	isOfBranch := is && filepath.VolumeName(name) == "" && slices.Contains([]string{"", inGit, inGit + ":" + branch}, folder)
+	if isOfBranch {
 		folder, name = inGit+":"+branch, inBranch
 	}
 	store, err := storeIn(folder)
+	if err != nil && isOfBranch {
+		return nil, fmt.Errorf("there is no file %s, nor can a record of that name be looked for in a branch: %w", asked, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ type rival struct {
 	undecidedWhy string
 }
 
+// isWithoutRatio reports whether the rival is worse, and one of the two figures is 0.
+func (r rival) isWithoutRatio() bool { return r.slower && !stats.IsFinite(r.ratio.Value) }
+
 // unanswered returns a rival without any result.
 func unanswered(question, why string) rival {
 	return rival{ratio: stats.Estimate{Hi: math.NaN()}, joint: stats.Joint{Lo: math.NaN()}, undecided: true, missing: true, name: question, question: question, why: why}
@@ -149,26 +152,24 @@ type gateVerdict struct {
 // above the limit, or whose side is above it, if the suite was judged as a whole. If nothing got
 // slower, the probability of any regression is at most [stats.FalseAlarms], or what the user chose,
 // however many comparisons there are. A comparison is undecided if, judged alone, the rival is
-// slower or may be, unless even the upper end of its own interval is allowed.
+// slower or may be, unless even the upper end of its own interval is allowed. One that is slower was told from chance
+// all the same. If it has no ratio, the gate has to know on which side of the limit it is, even if it is optional.
 func gate(all []rival, rule gateRule) gateVerdict {
 	v := gateVerdict{rule: rule, compared: len(all)}
 	limit := 1 + rule.allowed
 	for _, r := range all {
-		isOpen := (r.undecided || r.slower) && !(r.ratio.Hi <= limit)
+		isOpen := (r.undecided || r.slower) && !(r.ratio.Hi <= limit) // also without a ratio
 		isBeyond := r.joint.Lo > limit
-		if r.slower && !stats.IsFinite(r.ratio.Value) { // it is worse, and one of the two figures is 0
-			isOpen, isBeyond = false, true
-		}
 		if r.side != "" {
 			isOpen, isBeyond = r.side == stats.Open, r.side == stats.Beyond
 		}
-		if !isOpen {
+		if !isOpen || r.slower {
 			v.told++
 		}
 		switch {
 		case isBeyond:
 			v.slower = append(v.slower, r)
-		case !isOpen || r.optional:
+		case !isOpen || r.optional && !r.isWithoutRatio():
 		case r.missing:
 			v.missing = append(v.missing, r)
 		default:
@@ -193,7 +194,7 @@ func (v gateVerdict) err() error {
 	case len(v.slower) > 0:
 		return &regressionError{fmt.Sprintf("%s: more than %s %s allows", findings(v.slower), flag, v.rule.given)}
 	case len(untold) > 0:
-		return fmt.Errorf("%s: whether %s can't be told: %s", flag, untold[0].question, untold[0].unknown(v.rule.allowed))
+		return fmt.Errorf("%s: %s can't be told: %s", flag, untold[0].untold(), untold[0].unknown(v.rule.allowed))
 	case v.told == 0 && !v.rule.undecidedPasses:
 		return fmt.Errorf("%s: none of %d figures in both can be told from chance, and so nothing was held against the limit", flag, v.compared)
 	}
@@ -224,10 +225,6 @@ func (v gateVerdict) warning() string {
 func findings(slower []rival) string {
 	var all []string
 	for _, r := range slower {
-		if !stats.IsFinite(r.ratio.Value) {
-			all = append(all, r.question+", and in one of them it is 0")
-			continue
-		}
 		bound := fmt.Sprintf("%s (at least %.4g times", r.finding, r.joint.Lo)
 		if r.joint.Comparisons > 1 {
 			bound += fmt.Sprintf(": the lower ends of all %d comparisons hold at once at %.3g %%", r.joint.Comparisons, 100*(1-r.joint.FalseAlarms))
@@ -237,10 +234,20 @@ func findings(slower []rival) string {
 	return strings.Join(all, "; ")
 }
 
+// untold says what can't be told.
+func (r rival) untold() string {
+	if r.isWithoutRatio() {
+		return r.question + ", and whether by more than the limit"
+	}
+	return "whether " + r.question
+}
+
 // unknown says why it is undecided on which side of the limit the ratio lies. allowed is the limit of rivals that have
 // none of their own.
 func (r rival) unknown(allowed float64) string {
 	switch {
+	case r.isWithoutRatio():
+		return "one of the two is 0, so that there is no ratio"
 	case r.why != "":
 		return r.why
 	case math.IsNaN(r.ratio.Hi) && r.undecidedWhy != "":

@@ -173,7 +173,7 @@ func (t *validateFlags) parse() error {
 func unmeasured(loads []int, regimes []validate.Regime) (caveats []string) {
 	for _, n := range loads {
 		if !slices.ContainsFunc(regimes, func(r validate.Regime) bool { return r.Load == n }) {
-			caveats = append(caveats, fmt.Sprintf("--load %d is not measured: --neighbours none has a load of 1 and all others have more; measured are %v", n, regimes))
+			caveats = append(caveats, fmt.Sprintf("--load %d is not measured: --neighbours none has a load of 1 and all others have more; these were measured: %v", n, regimes))
 		}
 	}
 	return caveats

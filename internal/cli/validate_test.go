@@ -33,9 +33,9 @@ func TestUnmeasuredLoads(t *testing.T) {
 		neighbours, loads string
 		want              []string
 	}{
-		{"bursty", "1", []string{"--load 1 is not measured: --neighbours none has a load of 1 and all others have more; measured are [bursty 4]"}},
-		{"loops", "1,11", []string{"--load 1 is not measured: --neighbours none has a load of 1 and all others have more; measured are [loops 11]"}},
-		{"none", "4", []string{"--load 4 is not measured: --neighbours none has a load of 1 and all others have more; measured are [none]"}},
+		{"bursty", "1", []string{"--load 1 is not measured: --neighbours none has a load of 1 and all others have more; these were measured: [bursty 4]"}},
+		{"loops", "1,11", []string{"--load 1 is not measured: --neighbours none has a load of 1 and all others have more; these were measured: [loops 11]"}},
+		{"none", "4", []string{"--load 4 is not measured: --neighbours none has a load of 1 and all others have more; these were measured: [none]"}},
 		{"none,bursty", "1,2,11", nil},
 		{"", "1,4", nil},
 		{"none,bursty", "", nil},
