@@ -62,7 +62,7 @@ func changeOf(a, b *view.Figure, s scatter, samples int) *record.ComparisonChang
 	}
 	c.Outcome = outcome(a, b, c.Ratio)
 	if a.Estimate.Value == 0 && !stats.IsFinite(c.Ratio.Value) {
-		c.Reasons = append(c.Reasons, "the first is 0, so that there is no ratio")
+		c.Reasons = append(c.Reasons, "the first value is 0, so there is no ratio")
 	}
 	if a.StandIn != "" {
 		c.Reasons = append(c.Reasons, "of wall times, since others are not known of all: what waited for a CPU is in them")

@@ -217,7 +217,7 @@ func inModule(ctx context.Context, dir string) bool {
 
 // notFound returns the error for patterns that name no packages.
 func notFound(patterns []string, err error) error {
-	return fmt.Errorf("finding the packages %s: %w: ask for packages of the module that you are in, or go to theirs first", strings.Join(patterns, " "), err)
+	return fmt.Errorf("finding the packages %s: %w: ask for packages of the module in the current folder, or change to the folder of their module", strings.Join(patterns, " "), err)
 }
 
 // list returns the packages that the patterns name, also those that are missing or can't be loaded, with their errors.

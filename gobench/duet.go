@@ -86,7 +86,7 @@ const mostAtOnce = 0.3
 
 // suitDuets reports whether the two benchmarks of a group may be measured in duets: both compute all the time, in one thread at
 // a time or in one goroutine, so that their CPU time is about their time (the bounds of [duetPairs] allow for the rest), neither
-// reports a longer time of its own, and nothing but times and allocations has a limit.
+// reports a time of its own that is not shorter than the iterations', and nothing but times and allocations has a limit.
 func (m *measurement) suitDuets(group []*Series) bool {
 	runner, ok := m.runner.(DuetRunner)
 	if !ok || !runner.CanDuet() || len(group) != 2 || group[0].many != group[1].many {

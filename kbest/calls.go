@@ -20,8 +20,8 @@ type Calls struct {
 	// Marked counts, by cause, the calls during which the kernel or the host is known to have taken time.
 	Marked map[Reason]int `json:"marked"`
 	// Blocked counts the calls that gave up their CPU by themselves: they slept, or waited for something other than a CPU. That
-	// is part of their time. If none of them did so for more than 0.5 ms, and all together for less than 2 % of their time, that
-	// looks like stops by the Go scheduler, and counts as such.
+	// is part of their time. If all calls together did so for at most 2 % of their CPU time, a call counts only if it did so for
+	// more than 0.5 ms: shorter absences look like stops by the Go scheduler, and count as these.
 	Blocked int `json:"blocked"`
 	// Samples has the calls, in order; each has an N of 1.
 	Samples []Sample `json:"-"`
@@ -227,12 +227,12 @@ func share(sorted []float64, x float64) float64 {
 	return float64(n) / float64(len(sorted))
 }
 
-// schedulerShare is a share of the time that the Go scheduler does not take: it takes 0.3 %.
+// schedulerShare is more than the share of a thread's time for which the Go scheduler stops it (0.3 %).
 const schedulerShare = 0.005
 
-// mostSwitches is how many times a typical call may lose its CPU. With each time, a call takes longer by 5 µs and one
-// interruption, as its bounds allow for. On an EPYC of 2021 beside three loops it was 44 µs, and 7 % of the 90th percentile of
-// calls that lost their CPU 30 to 40 times.
+// mostSwitches is how many times a typical call may lose its CPU. The bounds of a call allow 5 µs and one interruption for
+// each loss. On an EPYC of 2021 beside three loops a loss cost 44 µs. Calls that lost their CPU 30 to 40 times had a 90th
+// percentile that was 7 % too long.
 const mostSwitches = 10
 
 // typicalSwitches returns how many times a typical call was taken off its CPU.
@@ -269,10 +269,10 @@ func (c *Calls) judge(s *Station, o overhead, seen *looks, walls []float64) {
 		c.Lower(stats.Suspect, "%d of %d calls gave up their CPU: their waits for a CPU are subtracted; a delay that others caused in what they waited for is still in the figures", c.Blocked, len(c.Samples))
 	}
 	if share := (screen{overhead: o}).sleptShare(c.Samples); share > schedulerShare && float64(c.Marked[Stopped]) > few*float64(len(c.Samples)) {
-		c.Lower(stats.Suspect, "%d of %d calls gave up their CPU for a short while, as to the Go scheduler: if they slept or waited, that is not in the undisturbed figures", c.Marked[Stopped], len(c.Samples))
+		c.Lower(stats.Suspect, "%d of %d calls gave up their CPU for a short while, as when the Go scheduler stops a thread: if they slept or waited, the undisturbed figures lack that time", c.Marked[Stopped], len(c.Samples))
 	}
 	if lost := c.typicalSwitches(); lost > mostSwitches {
-		c.Lower(stats.Suspect, "a typical call loses its CPU %.0f times: what each loss adds to the call is not known", lost)
+		c.Lower(stats.Suspect, "a typical call loses its CPU %.0f times, and how much longer each loss makes it is not known: time less work in a call, or on a calmer machine", lost)
 	}
 	if s.Use == nil {
 		c.Lower(stats.Suspect, "the kernel does not tell what others took of the calls")

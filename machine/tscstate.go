@@ -30,7 +30,7 @@ func judgeTSC(d *Doctor) (*Finding, error) {
 			use+"; dmesg | grep -i tsc says why, and new firmware or removing the boot parameter may mend it"), nil
 	case !has("constant_tsc") && d.Machine.virtual():
 		return worthNoting("the hypervisor does not say whether the time stamp counter's rate is constant (no flag constant_tsc in /proc/cpuinfo)",
-			"on a processor of the last ten years it is; on another its ticks are no time", "let the host pass the flag invtsc on; "+use), nil
+			"on processors of the last ten years it is; on older ones it may follow the core's frequency, so that ticks are no time", "let the host pass the flag invtsc on; "+use), nil
 	case !has("constant_tsc"):
 		return spoiling("the time stamp counter's rate is not constant (no flag constant_tsc in /proc/cpuinfo)",
 			"it follows the core's frequency, so its ticks are no time", use), nil

@@ -19,8 +19,8 @@ type Run struct {
 	// RunqueueWaitNs is the run-queue wait of all threads for which it is known; NaN if it is known for none.
 	RunqueueWaitNs float64
 	// StealNs is the steal of all CPUs since the last look at the machine, in steps of 10 ms. ThrottledNs is
-	// the time since then for which a CPU quota stopped control groups that hold this process, summed over CPUs and groups: 0 without such
-	// groups, NaN if a group does not tell. Both are NaN without a look after the run, as after short runs.
+	// the time since then for which CPU quotas stopped the control groups of this process, summed over CPUs and groups. It is 0
+	// without control groups, and NaN if a group does not tell. Both are NaN without a look after the run, as after short runs.
 	StealNs, ThrottledNs float64
 	// Contention tells how far programs competed for the machine's CPUs since the last look. Its Stretches
 	// are 0 without a look after the run, as after short runs.

@@ -124,7 +124,7 @@ func checkDirection(tool, name, unit string, moreIsBetter bool) error {
 	case tool == "customBiggerIsBetter" && !moreIsBetter:
 		return fmt.Errorf("%s: %s says that more %q is better, but here that holds only for %s", name, tool, unit, rates)
 	case tool == "customSmallerIsBetter" && moreIsBetter:
-		return fmt.Errorf("%s: %s says that less %q is better, but here more is better of %s", name, tool, unit, rates)
+		return fmt.Errorf("%s: %s says that less %q is better, but here more is better for %s", name, tool, unit, rates)
 	}
 	return nil
 }

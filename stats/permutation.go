@@ -30,9 +30,9 @@ const leastNormal, mostUnbalanced = 40, 3
 // the hypothesis that both come from one distribution. It is the share of all ways to assign the values
 // to the sets for which the sum of the ranks of a is at least as far from its mean as the observed sum.
 // Ties share their mean rank. With few enough samples all ways are counted, by the recursion over
-// partial sums, and the value is exact. Otherwise, if both sets have leastNormal values or more and neither has more than
-// twice as many as the other, the normal distribution gives it, as in [SignedRankTail]. Else ways are drawn at random, as seed determines, and
-// the value is never below 1 in 10,000 (Phipson and Smyth, "Permutation P-values should never be zero", 2010).
+// partial sums, and the value is exact. If there are more, both sets have leastNormal values or more, and neither has more
+// than twice as many as the other, the value is that of the normal approximation. Otherwise ways are drawn at random, as seed
+// determines, and the value is never below 1 in 10,000 (Phipson and Smyth, "Permutation P-values should never be zero", 2010).
 //
 // Software that doubles the smaller tail instead gives other values if ties make the distribution of the
 // sum skewed.

@@ -175,7 +175,7 @@ func TestPermutationTestOfLargeSets(t *testing.T) {
 
 // Of pairs of equal large sets, whatever their ties, no more than 1 in 1,000 have a P of 0.001 or less.
 func TestFalseAlarmsOfLargeSets(t *testing.T) {
-	const n, cases, chance = 45, 6000, 1e-3 // 45 is the first size that is not counted
+	const n, cases, chance = 45, 6000, 1e-3 // 43 is the largest size that is counted
 	for name, draw := range map[string]func(*rand.Rand) float64{
 		"no ties":       (*rand.Rand).NormFloat64,
 		"coarse":        func(rng *rand.Rand) float64 { return float64(rng.IntN(4)) },

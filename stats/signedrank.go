@@ -13,8 +13,8 @@ const mostRanked = 200
 
 // SignedRankTail returns the one-sided P value of Wilcoxon's signed-rank test: if the samples are
 // distributed symmetrically about centre, the probability that the ranks of those above it have a sum of
-// at least the observed one. It counts all choices of signs for the given distances, as
-// [PairedPermutationTest] does, and is also valid if the true centre is lower.
+// at least the observed one. It counts all choices of signs for the given distances, as [PairedPermutationTest]
+// does; for more than mostRanked ranks it uses the normal approximation. It is also valid if the true centre is lower.
 func SignedRankTail(samples []float64, centre float64) float64 {
 	distances := make([]float64, len(samples))
 	for i, x := range samples {

@@ -100,7 +100,7 @@ func unavailable(err error) *Unavailable {
 	case errors.Is(err, fs.ErrPermission):
 		u.Reason, u.Remedy = PermissionDenied, rights+"; a container's seccomp profile may forbid it as well"
 	case errors.Is(err, unix.EMFILE):
-		u.Reason, u.Remedy = TooManyFiles, "it takes an open file for each event of each CPU: allow more of them (ulimit -n)"
+		u.Reason, u.Remedy = TooManyFiles, "each event needs an open file on each CPU: allow more open files (ulimit -n)"
 	}
 	return u
 }

@@ -32,7 +32,7 @@ var (
 // check returns an error if the plan is not possible.
 func (p Plan) check() error {
 	if p.Watch <= 0 || p.Every <= 0 || p.HandOvers < 0 {
-		return fmt.Errorf("check: looks for %v, every %v, and hand-overs for %v: choose times above 0, or no time for hand-overs", p.Watch, p.Every, p.HandOvers)
+		return fmt.Errorf("check: a plan of looks for %v, every %v, and hand-overs for %v: choose times above 0 (for hand-overs, 0 is possible)", p.Watch, p.Every, p.HandOvers)
 	}
 	return nil
 }

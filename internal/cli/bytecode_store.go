@@ -38,8 +38,8 @@ func openBytecodeStoreOf(origin string, m *machine.Machine, o bytecode.Options) 
 	return &bytecodeStore{filepath.Join(cache, "chronoscope", "bytecode", name[48:])}, nil
 }
 
-// load returns what was kept; nil if there is nothing, it can't be read, or its age is not 0 to keptFor, as after a clock
-// was set back.
+// load returns what was kept. It returns nil if there is nothing, if it can't be read, if it is older than keptFor, or if it
+// is dated in the future because the clock was set back.
 func (s *bytecodeStore) load() *bytecode.Series {
 	if s == nil {
 		return nil

@@ -53,8 +53,8 @@ where one is slower by more than the limit: the lower end of its ratio is above 
 all rows at once with a chance of 99 %; of figures that are no times, where one is worse.
 It is 1 where that can't be told of a time of A or a clock that A advises to use: it is
 missing or unusable, or the ratio's interval reaches above the limit; and where nothing
-else can be told. It is also 1 where one is worse, and one of the two figures is 0, so that
-there is no ratio.`,
+else can be told. It is also 1 where a figure is worse but has no ratio, since one of the two
+values is 0: then it can't be told whether it is worse by more than the limit.`,
 		Example: `  chronoscope compare before.json after.json
   chronoscope compare previous latest
   chronoscope compare yesterday.json latest --max-regression 5%

@@ -169,8 +169,8 @@ func numbered(labels []string) []string {
 const mostUnusable = 5
 
 // fleetFigures collects the figures of all documents, in the order in which they first appear. It
-// leaves out unusable values, and values in another unit than the first one. The work is part of the name. unusable has the names of the figures of
-// each document that are left out as unusable.
+// leaves out unusable values, and values in another unit than the first one. The work is part of a figure's name.
+// unusable has the names of the figures of each document that are left out as unusable.
 func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][]string) {
 	unusable = make([][]string, len(documents))
 	places := map[view.FigureKey]int{}

@@ -85,8 +85,8 @@ given one time, or one time for each command.
 its standard error: the group of the last match of a regular expression, or what a JSON path
 finds. The system itself tells cpu_ns, max_rss_bytes, minor_faults, major_faults,
 voluntary_switches and involuntary_switches. If a metric's name ends in /s, /sec or /second,
-more is better. Metrics are compared like times, and --gate gives each its limit. For max_rss_bytes every
-second run is traced, and does not count for the time.
+a higher value is better. Metrics are compared like times, and --gate gives each its limit.
+For max_rss_bytes every second run is traced, and does not count for the time.
 
 --once runs a command one time, and shows what it writes: a better time(1). Its own text
 goes to standard error, as there, or to -o FILE. --pid

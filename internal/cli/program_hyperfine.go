@@ -121,8 +121,8 @@ func (t *programFlags) checkShown(c *call) error {
 	return nil
 }
 
-// ofSeveralRuns are the flags that nothing heeds if there is one run, and ofCommands those that nothing heeds, besides, if no
-// command is run.
+// ofSeveralRuns are the flags that have no effect on a single run (--once). They and ofCommands have none if a running process
+// is watched (--pid).
 var (
 	ofSeveralRuns = []string{"precision", "min-runs", "max-runs", "runs", "max-time", "warmup", "gate", "max-regression", "duets", "undecided"}
 	ofCommands    = []string{

@@ -152,8 +152,8 @@ type gateVerdict struct {
 // above the limit, or whose side is above it, if the suite was judged as a whole. If nothing got
 // slower, the probability of any regression is at most [stats.FalseAlarms], or what the user chose,
 // however many comparisons there are. A comparison is undecided if, judged alone, the rival is
-// slower or may be, unless even the upper end of its own interval is allowed. One that is slower was told from chance
-// all the same. If it has no ratio, the gate has to know on which side of the limit it is, even if it is optional.
+// slower or may be, unless even the upper end of its own interval is allowed. A slower rival counts as told from chance,
+// also if it is undecided. A slower rival without a ratio stays undecided even if it is optional.
 func gate(all []rival, rule gateRule) gateVerdict {
 	v := gateVerdict{rule: rule, compared: len(all)}
 	limit := 1 + rule.allowed
@@ -247,7 +247,7 @@ func (r rival) untold() string {
 func (r rival) unknown(allowed float64) string {
 	switch {
 	case r.isWithoutRatio():
-		return "one of the two is 0, so that there is no ratio"
+		return "one of the two values is 0, so there is no ratio: look at both values"
 	case r.why != "":
 		return r.why
 	case math.IsNaN(r.ratio.Hi) && r.undecidedWhy != "":

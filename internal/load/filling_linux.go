@@ -11,9 +11,9 @@ import (
 // leastNice is the niceness of the session of a filling competitor.
 const leastNice = 19
 
-// giveWay gives this thread a CPU only while no other wants it. The session of the thread gets the least share, too, since
-// a policy only counts within a session: otherwise the thread takes half of a CPU from a program of another session, as it does if a sandbox keeps it from writing
-// that share.
+// giveWay gives this thread a CPU only while no other thread wants it. A policy only counts within a session, so the session
+// of the thread gets the least share, too. Without that the thread would take half of a CPU from a program of another session.
+// In a sandbox that forbids to set the share, it does.
 func giveWay() error {
 	if err := niceSession(leastNice); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) {
 		return err
