@@ -124,8 +124,11 @@ func (a *accounts) add(k key, ns int64) {
 // thread waits only to users who may inspect its process.
 func (a *accounts) waitsFor(folder string) key {
 	stat, _ := fs.ReadFile(a.root, path.Join(folder, "stat"))
-	if state, ok := tracepoint.StateIn(stat); ok && (state == tracepoint.Stopped || state == tracepoint.Traced) {
+	switch state, ok := tracepoint.StateIn(stat); {
+	case ok && (state == tracepoint.Stopped || state == tracepoint.Traced):
 		return key{cause: Stopped}
+	case ok && state == tracepoint.Runnable: // the kernel counts a wait for a CPU when it ends
+		return key{cause: RunqueueWait}
 	}
 	name := waitsIn(a.root, folder)
 	if strings.Contains(name, "nanosleep") {

@@ -2,6 +2,7 @@ package offcpu
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -45,6 +46,23 @@ func TestAccountsAfterALongWait(t *testing.T) {
 	}
 	if waited := a.parts[key{cause: RunqueueWait}]; waited != passedNs {
 		t.Errorf("it waited for %d ns in the last 500 ms, in which it slept", waited)
+	}
+}
+
+// A quota lets a loop run for 20 of 100 ms. While it is kept from the CPU, nothing is counted: 70 % of its time was blocked.
+func TestAccountsOfAThrottledLoop(t *testing.T) {
+	const passedNs, looks = 10_000_000, 1001
+	root := fstest.MapFS{"proc/7/task/7/stat": {Data: []byte("7 (loop) R" + strings.Repeat(" 1", 50))}}
+	a := newAccounts(root, 0)
+	for i := range looks {
+		periods, part := i/10, i%10
+		ran, waited := (20*periods+10*min(part, 2))*1_000_000, 80*periods*1_000_000
+		root["proc/7/task/7/schedstat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "%d %d 1", ran, waited)}
+		a.look(Target{Processes: map[int32]bool{7: true}}, passedNs)
+	}
+	share := func(c Cause) float64 { return float64(a.parts[key{cause: c}]) / float64(a.lives) }
+	if ran, waited := share(Ran), share(RunqueueWait); ran < 0.199 || ran > 0.201 || waited < 0.79 || waited > 0.81 {
+		t.Errorf("it ran for %.3f and waited for %.3f of the time: %v", ran, waited, a.parts)
 	}
 }
 

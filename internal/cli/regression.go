@@ -152,8 +152,9 @@ type gateVerdict struct {
 // above the limit, or whose side is above it, if the suite was judged as a whole. If nothing got
 // slower, the probability of any regression is at most [stats.FalseAlarms], or what the user chose,
 // however many comparisons there are. A comparison is undecided if, judged alone, the rival is
-// slower or may be, unless even the upper end of its own interval is allowed. A slower rival counts as told from chance,
-// also if it is undecided. A slower rival without a ratio stays undecided even if it is optional.
+// slower or may be, unless even the upper end of its own interval is allowed. A slower rival counts as told from chance
+// even if it is undecided, unless its own interval lies above what is allowed. A slower rival without a ratio stays
+// undecided even if it is optional.
 func gate(all []rival, rule gateRule) gateVerdict {
 	v := gateVerdict{rule: rule, compared: len(all)}
 	limit := 1 + rule.allowed
@@ -163,7 +164,7 @@ func gate(all []rival, rule gateRule) gateVerdict {
 		if r.side != "" {
 			isOpen, isBeyond = r.side == stats.Open, r.side == stats.Beyond
 		}
-		if !isOpen || r.slower {
+		if !isOpen || r.slower && !(r.ratio.Lo > limit) {
 			v.told++
 		}
 		switch {

@@ -286,9 +286,13 @@ func TestRequireJudgesResultsOfOneName(t *testing.T) {
 func TestWorseWithinTheLimitIsTold(t *testing.T) {
 	worse := rival{ratio: stats.Estimate{Value: 1.04, Lo: 1.02, Hi: 1.07}, joint: stats.Joint{Lo: 1.01}, slower: true, optional: true}
 	undecided := rival{ratio: stats.Estimate{Value: 1.04, Lo: 0.9, Hi: 1.07}, joint: stats.Joint{Lo: 0.9}, undecided: true, optional: true}
-	for status, all := range [][]rival{{worse, worse}, {undecided, undecided}} {
-		if err := gate(all, gateRule{allowed: 0.05, flag: "--max-regression", given: "5%"}).err(); ExitStatus(err) != status {
-			t.Errorf("%+v: status %d, want %d: %v", all, ExitStatus(err), status, err)
+	beyond := rival{ratio: stats.Estimate{Value: 1.5, Lo: 1.2, Hi: 1.9}, joint: stats.Joint{Lo: 1.04}, slower: true, optional: true}
+	for _, c := range []struct {
+		all    []rival
+		status int
+	}{{[]rival{worse, worse}, 0}, {[]rival{undecided, undecided}, 1}, {[]rival{beyond, beyond}, 1}} {
+		if err := gate(c.all, gateRule{allowed: 0.05, flag: "--max-regression", given: "5%"}).err(); ExitStatus(err) != c.status {
+			t.Errorf("%+v: status %d, want %d: %v", c.all, ExitStatus(err), c.status, err)
 		}
 	}
 }
