@@ -81,7 +81,7 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	return c
 }
 
-// Units of what the testing package counts.
+// AllocsUnit and bytesUnit are the units of what the testing package counts.
 const AllocsUnit, bytesUnit = "allocs/op", "B/op"
 
 func isCount(unit string) bool { return unit == AllocsUnit || unit == bytesUnit }

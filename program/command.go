@@ -28,3 +28,11 @@ type Command struct {
 	// lastNs is the wall time of the command's last run; 0 before the first one.
 	lastNs int64
 }
+
+// within returns the command with a time-out of at most d, if d is above 0.
+func (c Command) within(d time.Duration) Command {
+	if d > 0 && (c.Timeout == 0 || d < c.Timeout) {
+		c.Timeout = d
+	}
+	return c
+}

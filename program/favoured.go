@@ -102,14 +102,6 @@ func (s *series) usualWall() time.Duration {
 	return time.Duration(known(stats.Median(walls)))
 }
 
-// within returns the command with a time-out of at most d, if d is above 0.
-func (c Command) within(d time.Duration) Command {
-	if d > 0 && (c.Timeout == 0 || d < c.Timeout) {
-		c.Timeout = d
-	}
-	return c
-}
-
 // favourMore reports whether more such runs are worth their time.
 func (m *measurement) favourMore(s *series) bool {
 	made := len(s.favouredNs)

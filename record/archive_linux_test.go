@@ -60,7 +60,7 @@ func TestListReadsNoDevices(t *testing.T) {
 	if err := os.Symlink(os.DevNull, filepath.Join(a.Folder, "device.json")); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := a.List()
+	entries, err := List(a)
 	if err != nil || len(entries) != 1 || entries[0].Err == nil || !strings.Contains(entries[0].Err.Error(), "it is a device: give a regular file") {
 		t.Errorf("%v, %v", entries, err)
 	}

@@ -62,7 +62,7 @@ func TestNamesSortByTimeAndMachine(t *testing.T) {
 		}
 		want = append(want, filepath.Base(file))
 	}
-	entries, err := ArchiveIn(folder).List()
+	entries, err := List(ArchiveIn(folder))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestWritersDoNotCollide(t *testing.T) {
 	if n := len(slices.Compact(names)); n != writers*each {
 		t.Errorf("%d files for %d records", n, writers*each)
 	}
-	entries, err := a.List()
+	entries, err := List(a)
 	if err != nil || len(entries) != writers*each {
 		t.Errorf("%d entries, %v", len(entries), err)
 	}
@@ -158,7 +158,7 @@ func TestKeepSaysWhatItCannotDo(t *testing.T) {
 // Files that are not records, and broken records, are distinguished from readable ones.
 func TestListTellsWhatIsBroken(t *testing.T) {
 	a := ArchiveIn(t.TempDir())
-	if entries, err := ArchiveIn(filepath.Join(a.Folder, "none")).List(); err != nil || len(entries) != 0 {
+	if entries, err := List(ArchiveIn(filepath.Join(a.Folder, "none"))); err != nil || len(entries) != 0 {
 		t.Errorf("no folder: %v, %v", entries, err)
 	}
 	good, err := a.Keep(sample("doctor", someDay))
@@ -180,7 +180,7 @@ func TestListTellsWhatIsBroken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entries, err := a.List()
+	entries, err := List(a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestListTellsWhatIsBroken(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	a := Archive{Folder: t.TempDir(), Host: "ada"}
-	if _, err := a.Find(Latest); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Find(a, Latest); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of none: %v", err)
 	}
 	first, err := a.Keep(sample("doctor", someDay))
@@ -213,15 +213,15 @@ func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
 		filepath.Base(first): first, "20261121T04": first, "20261121T05": second, Latest: second,
 	} {
-		if got, err := a.Find(name); err != nil || got != want {
-			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
+		if got, err := Find(a, name); err != nil || got.Name != filepath.Base(want) {
+			t.Errorf("%s: %s, %v, want %s", name, got.Name, err, want)
 		}
 	}
-	if _, err := a.Find("20261121"); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "2 records") {
+	if _, err := Find(a, "20261121"); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "2 records") {
 		t.Errorf("two: %v", err)
 	}
 	for _, name := range []string{"zoe", "", "../" + filepath.Base(first)} {
-		if _, err := a.Find(name); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := Find(a, name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -278,7 +278,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 			}
 		}
 	}
-	entries, err := a.List()
+	entries, err := List(a)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -43,10 +42,7 @@ func List(s Store) ([]Entry, error) {
 	return entries, err
 }
 
-// List is [List] of the archive. If the folder does not exist yet, the list is empty.
-func (a Archive) List() ([]Entry, error) { return List(a) }
-
-// names returns the names of the records, sorted.
+// names returns the names of the records, sorted; none if the folder does not exist yet.
 func (a Archive) names() ([]string, error) {
 	files, err := os.ReadDir(a.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -189,15 +185,6 @@ func Find(s Store, name string) (StoredFile, error) {
 		return files[slices.Index(names, found[0])], nil
 	}
 	return StoredFile{}, fmt.Errorf("%d records in %s are called %q, the last of them %s: give more of the name", len(found), s.Place(), name, found[len(found)-1])
-}
-
-// Find is [Find] in the archive. It returns the path of the file.
-func (a Archive) Find(name string) (string, error) {
-	f, err := Find(a, name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(a.Folder, f.Name), nil
 }
 
 // OpenIn reads the record in a store that a name stands for, as [Find] understands it.

@@ -27,7 +27,7 @@ func TestSubjects(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "x.json"), []byte(head+c.rest), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := ArchiveIn(folder).List()
+		entries, err := List(ArchiveIn(folder))
 		if err != nil || len(entries) != 1 || entries[0].Err != nil {
 			t.Fatalf("%s: %v, %+v", name, err, entries)
 		}
@@ -50,11 +50,11 @@ func TestPreviousIsOfTheSameCommand(t *testing.T) {
 	}
 	const clocks = "20261121T041236.467507470Z-my-host-clocks-0123456789ab.json"
 	keep(clocks, "20261121T041237.467507470Z-my-host-doctor-0123456789ab.json", "20261121T041238.467507470Z-my-host-run-0123456789ab.json")
-	if file, err := ArchiveIn(folder).Find(Previous); err == nil {
-		t.Errorf("before the only run was %s", file)
+	if file, err := Find(ArchiveIn(folder), Previous); err == nil {
+		t.Errorf("before the only run was %s", file.Name)
 	}
 	keep("20261121T041239.467507470Z-other-clocks-0123456789ab.json")
-	if file, err := ArchiveIn(folder).Find(Previous); err != nil || filepath.Base(file) != clocks {
-		t.Errorf("%s, %v, want %s", file, err, clocks)
+	if file, err := Find(ArchiveIn(folder), Previous); err != nil || file.Name != clocks {
+		t.Errorf("%s, %v, want %s", file.Name, err, clocks)
 	}
 }

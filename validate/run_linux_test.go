@@ -162,7 +162,7 @@ func childrenHere(t *testing.T) (children []int) {
 	return children
 }
 
-// If the neighbours on one CPU can't be started, those on the other CPUs end. They ran beside the regimes that followed.
+// If the neighbours on one CPU can't be started, those on the other CPUs end. They still ran during the regimes that followed.
 func TestFailedNeighboursEnd(t *testing.T) {
 	r := Regime{2, MemorySweeps}
 	v := &validation{plan: Plan{CPU: 4000}, report: &Report{}}

@@ -15,7 +15,7 @@ import (
 
 // check returns an error that says which flag or argument is wrong, and what is allowed.
 func (t *programFlags) check(c *call) error {
-	for _, check := range []func(*call) error{t.checkShown, t.checkMetrics, t.checkSubject, t.checkAmounts, t.checkPlaces} {
+	for _, check := range []func(*call) error{t.checkShown, t.checkUnheeded, t.checkMetrics, t.checkSubject, t.checkAmounts, t.checkPlaces} {
 		if err := check(c); err != nil {
 			return err
 		}
@@ -24,6 +24,43 @@ func (t *programFlags) check(c *call) error {
 		return usagef("--output: it is the file of this report: --program-output %s says where the program's output goes (for a file called %[1]s, give ./%[1]s)", c.output)
 	}
 	return t.choosePlan(c)
+}
+
+// checkUnheeded refuses flags that have no effect on one run, or on a process that is only watched.
+func (t *programFlags) checkUnheeded(c *call) error {
+	if t.once {
+		if flag := c.firstGiven(ofSeveralRuns); flag != "" {
+			return usagef("--%s has no effect on a single run: leave it out, or leave out --once", flag)
+		}
+	}
+	if c.given("pid") {
+		switch flag := c.firstGiven(slices.Concat(ofSeveralRuns, ofCommands)); flag {
+		case "":
+		case "max-time":
+			return usagef("--max-time: give --duration, which says how long to watch a process")
+		default:
+			return usagef("--%s: it belongs to a command: leave out --pid", flag)
+		}
+	}
+	return nil
+}
+
+// ofSeveralRuns are the flags that have no effect on a single run (--once). They and ofCommands have none if a running process
+// is watched (--pid).
+var (
+	ofSeveralRuns = []string{"precision", "min-runs", "max-runs", "runs", "max-time", "warmup", "gate", "max-regression", "duets", "undecided"}
+	ofCommands    = []string{
+		"reference", "reference-name", "command-name", "setup", "cleanup", "prepare", "conclude", "param", "metric", "cpu", "nice",
+		"input", "program-output", "show-output", "dir", "env", "shell", "shell-name", "no-shell", "timeout", "ignore-failure",
+	}
+)
+
+// firstGiven returns the first of some flags that is given; empty if none is.
+func (c *call) firstGiven(flags []string) string {
+	if i := slices.IndexFunc(flags, c.given); i >= 0 {
+		return flags[i]
+	}
+	return ""
 }
 
 // checkSubject finds out from the flags and arguments what to measure.

@@ -104,39 +104,7 @@ func (t *programFlags) checkShown(c *call) error {
 	if t.input == "null" {
 		return usagef("--input null: leave it out: a program reads nothing then (give ./null for a file of that name)")
 	}
-	if t.once {
-		if flag := c.firstGiven(ofSeveralRuns); flag != "" {
-			return usagef("--%s has no effect on a single run: leave it out, or leave out --once", flag)
-		}
-	}
-	if c.given("pid") {
-		switch flag := c.firstGiven(slices.Concat(ofSeveralRuns, ofCommands)); flag {
-		case "":
-		case "max-time":
-			return usagef("--max-time: give --duration, which says how long to watch a process")
-		default:
-			return usagef("--%s: it belongs to a command: leave out --pid", flag)
-		}
-	}
 	return nil
-}
-
-// ofSeveralRuns are the flags that have no effect on a single run (--once). They and ofCommands have none if a running process
-// is watched (--pid).
-var (
-	ofSeveralRuns = []string{"precision", "min-runs", "max-runs", "runs", "max-time", "warmup", "gate", "max-regression", "duets", "undecided"}
-	ofCommands    = []string{
-		"reference", "reference-name", "command-name", "setup", "cleanup", "prepare", "conclude", "param", "metric", "cpu", "nice",
-		"input", "program-output", "show-output", "dir", "env", "shell", "shell-name", "no-shell", "timeout", "ignore-failure",
-	}
-)
-
-// firstGiven returns the first of some flags that is given; empty if none is.
-func (c *call) firstGiven(flags []string) string {
-	if i := slices.IndexFunc(flags, c.given); i >= 0 {
-		return flags[i]
-	}
-	return ""
 }
 
 // nameCommands gives the commands the names of --command-name, and gives the reference the name of
