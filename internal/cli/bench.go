@@ -354,7 +354,7 @@ func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 		}
 	}
 	d.Header = c.finish(ctx)
-	r := judgedBench(d, e.broken, t.gatedUnits())
+	r := judgedBench(d, t.gatedUnits())
 	if !stopped {
 		r.failed = errors.Join(err, r.failed)
 	}
@@ -373,9 +373,9 @@ func (t *benchFlags) gatedUnits() []string {
 	return slices.Sorted(maps.Keys(t.plan.Gate.Metrics))
 }
 
-// judgedBench returns the document with the values that --require and --max-regression judge. broken says why
-// benchmarks of packages are missing in it. units are those with a limit, besides that of the time.
-func judgedBench(d record.Bench, broken []error, units []string) found {
+// judgedBench returns the document with the values that --require and --max-regression judge. units are those with a
+// limit, besides that of the time.
+func judgedBench(d record.Bench, units []string) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, exports: render.Exports(d)}
 	failed := 0
 	for _, b := range d.Results {
@@ -387,11 +387,13 @@ func judgedBench(d record.Bench, broken []error, units []string) found {
 	if failed > 0 {
 		r.failed = fmt.Errorf("%d of %d benchmarks could not be measured: each one has its reason above", failed, len(d.Results))
 	}
-	for _, why := range broken {
-		r.rivals = append(r.rivals, unanswered("a package's benchmarks are slower", why.Error()))
-	}
-	for _, missing := range unreported(d.Pairs, units) {
-		r.rivals = append(r.rivals, unanswered(missing.Metric+" is worse", missing.Why))
+	for _, m := range d.Missing {
+		switch {
+		case m.Package != "":
+			r.rivals = append(r.rivals, unanswered("a package's benchmarks are slower", m.Why))
+		case m.Metric != "":
+			r.rivals = append(r.rivals, unanswered(m.Metric+" is worse", m.Why))
+		}
 	}
 	judged := gatedPairs(d.Pairs)
 	if len(units) > 0 {

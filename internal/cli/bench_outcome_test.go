@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"io"
 	"math"
 	"path/filepath"
@@ -24,10 +23,10 @@ func TestRegressionEndsWithThree(t *testing.T) {
 	}
 	slower, faster := pair(stats.Slower, 1.6, 1.5, 1.7), pair(stats.Faster, 0.5, 0.4, 0.6)
 	undecided, unknown := pair(stats.Undecided, 1.02, 0.9, 1.2), pair(stats.Undecided, nan, nan, nan)
-	broken := []error{errors.New("it does not compile")}
+	broken := []record.BenchMissing{{Package: "p", Why: "it does not compile"}}
 	for _, c := range []struct {
 		pairs   []stats.Pair
-		broken  []error
+		missing []record.BenchMissing
 		allowed float64
 		want    int
 	}{
@@ -47,8 +46,8 @@ func TestRegressionEndsWithThree(t *testing.T) {
 		{[]stats.Pair{slower}, broken, 0.4, 3},
 	} {
 		set := settings{regression: "some", mostRegression: c.allowed}
-		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs}, c.broken, nil))); got != c.want {
-			t.Errorf("%+v, broken: %v, %v allowed: exit status %d, want %d", c.pairs, c.broken, c.allowed, got, c.want)
+		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs, Missing: c.missing}, nil))); got != c.want {
+			t.Errorf("%+v, missing: %v, %v allowed: exit status %d, want %d", c.pairs, c.missing, c.allowed, got, c.want)
 		}
 	}
 }
@@ -81,11 +80,11 @@ func TestOnlyWhatIsGatedFails(t *testing.T) {
 	judged, other := pairOf(stats.Same, 1, 0.99, 1.01), pairOf(stats.Slower, 2, 1.9, 2.1)
 	judged.Joint.Side, other.Metric = stats.Within, "allocs/op"
 	set := settings{mostRegression: 0.05}
-	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil, nil)); err != nil {
+	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil)); err != nil {
 		t.Errorf("an allocation more, of which no limit was given: %v", err)
 	}
 	other.Joint.Side = stats.Beyond
-	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil, nil)); ExitStatus(err) != 3 {
+	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil)); ExitStatus(err) != 3 {
 		t.Errorf("an allocation more: %v", err)
 	}
 }
@@ -97,7 +96,7 @@ func TestFailsAfterSomeRuns(t *testing.T) {
 	set := settings{mostRegression: 0.05, undecidedPasses: true}
 	for _, failed := range []bool{false, true} {
 		b.Failed = failed
-		if status := ExitStatus(set.outcome(judgedBench(record.Bench{Results: []gobench.Report{b}, Pairs: pairs}, nil, nil))); (status == 1) != failed {
+		if status := ExitStatus(set.outcome(judgedBench(record.Bench{Results: []gobench.Report{b}, Pairs: pairs}, nil))); (status == 1) != failed {
 			t.Errorf("failed: %v: status %d", failed, status)
 		}
 	}
@@ -110,7 +109,9 @@ func TestUnknownUnitsDoNotPass(t *testing.T) {
 	allocs.Metric, allocs.Joint.Side = "allocs/op", stats.Within
 	set := settings{mostRegression: 0, undecidedPasses: true}
 	for unit, want := range map[string]int{"alloc/op": 1, "allocs/op": 0} {
-		err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{slower, allocs}}, nil, []string{unit}))
+		d := record.Bench{Pairs: []stats.Pair{slower, allocs}}
+		d.Missing = unreported(d.Pairs, []string{unit})
+		err := set.outcome(judgedBench(d, []string{unit}))
 		if ExitStatus(err) != want || want == 1 && !strings.Contains(err.Error(), "such as sec/op, allocs/op") {
 			t.Errorf("%s: %v", unit, err)
 		}
@@ -130,7 +131,7 @@ func TestFailingExportHidesNoRegression(t *testing.T) {
 			streams:  Streams{Out: io.Discard, Err: io.Discard},
 		}
 		d := record.Bench{Header: record.NewHeader("bench", &machine.Machine{}, 1), Pairs: []stats.Pair{*pair}}
-		err := c.show(t.Context(), judgedBench(d, nil, nil), nil)
+		err := c.show(t.Context(), judgedBench(d, nil), nil)
 		if ExitStatus(err) != want || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: status %d, want %d: %v", pair.Outcome, ExitStatus(err), want, err)
 		}
@@ -143,7 +144,7 @@ func TestVerdictsOfOneName(t *testing.T) {
 	for _, v := range []stats.Verdict{stats.Trusted, stats.Unusable, stats.Suspect} {
 		d.Results = append(d.Results, gobench.Report{Benchmark: gobench.Benchmark{Name: "BenchmarkX/a-2"}, Judgement: stats.Judgement{Verdict: v}})
 	}
-	if v := judgedBench(d, nil, nil).verdicts; len(v) != 1 || v[".BenchmarkX/a-2"] != stats.Unusable {
+	if v := judgedBench(d, nil).verdicts; len(v) != 1 || v[".BenchmarkX/a-2"] != stats.Unusable {
 		t.Errorf("%v", v)
 	}
 }

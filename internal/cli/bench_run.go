@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -20,8 +21,7 @@ type benchExperiment struct {
 	*call
 	patterns []string
 
-	broken  []error               // why packages' benchmarks could not be found
-	missing []record.BenchMissing // these packages
+	missing []record.BenchMissing // packages whose benchmarks could not be found
 	skipped []string              // benchmarks that skip themselves
 	undo    func() error          // removes the other revision
 }
@@ -211,7 +211,7 @@ func (e *benchExperiment) nameRemoved(left map[identity]gobench.Benchmark, now [
 		names[b.Package+"."+b.Name] = b
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if b := names[name]; (compiled[b.Package] || len(e.broken) == 0) && !slices.Contains(e.skipped, b.Name) {
+		if b := names[name]; (compiled[b.Package] || len(e.missing) == 0) && !slices.Contains(e.skipped, b.Name) {
 			e.caveat("%s is in %s only: was it removed or renamed?", name, e.flags.against)
 		}
 	}
@@ -248,10 +248,10 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 	if err != nil {
 		return nil, nil, err
 	}
-	var broken []error
+	var broken error // the first one
 	breaks := func(pkg string, err error) {
 		e.caveat("%v", err)
-		broken, e.broken = append(broken, err), append(e.broken, err)
+		broken = cmp.Or(broken, err)
 		if missing := (record.BenchMissing{Package: pkg, Revision: revision, Why: err.Error()}); !slices.Contains(e.missing, missing) {
 			e.missing = append(e.missing, missing) // once, not for each GOMAXPROCS
 		}
@@ -279,8 +279,8 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 		}
 		all = append(all, found.Benchmarks...)
 	}
-	if len(all)+len(failed) == 0 && len(broken) > 0 {
-		return nil, nil, broken[0]
+	if len(all)+len(failed) == 0 && broken != nil {
+		return nil, nil, broken
 	}
 	return all, failed, nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -82,7 +81,7 @@ func TestOneRuleForRegressions(t *testing.T) {
 		set := settings{mostRegression: c.allowed}
 		for command, err := range map[string]error{
 			"run":     set.outcome(judgedPrograms(record.Programs{Pairs: pairs})),
-			"bench":   set.outcome(judgedBench(record.Bench{Pairs: pairs}, nil, nil)),
+			"bench":   set.outcome(judgedBench(record.Bench{Pairs: pairs}, nil)),
 			"compare": set.outcome(judged(record.Comparison{Subjects: []string{"old", "new"}, Rows: []record.ComparisonRow{row}})),
 		} {
 			if got := ExitStatus(err); got != c.want {
@@ -239,14 +238,14 @@ func TestUndecidedPassesWithAWarning(t *testing.T) {
 	} {
 		var notes strings.Builder
 		set := settings{mostRegression: 0.05, regression: "5%", gateFlag: "--max-regression", undecidedPasses: c.passes, notes: &notes}
-		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs}, nil, nil))); got != c.want {
+		if got := ExitStatus(set.outcome(judgedBench(record.Bench{Pairs: c.pairs}, nil))); got != c.want {
 			t.Errorf("%+v, undecided passes: %v: exit status %d, want %d", c.pairs, c.passes, got, c.want)
 		}
 		if (c.warning == "") != (notes.Len() == 0) || !strings.Contains(notes.String(), c.warning) {
 			t.Errorf("%+v: %q, want %q", c.pairs, notes.String(), c.warning)
 		}
 	}
-	missing := settings{mostRegression: 0.05, undecidedPasses: true}.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{side("x", stats.Within)}}, []error{errors.New("it does not compile")}, nil))
+	missing := settings{mostRegression: 0.05, undecidedPasses: true}.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{side("x", stats.Within)}, Missing: []record.BenchMissing{{Package: "p", Why: "it does not compile"}}}, nil))
 	if ExitStatus(missing) != 1 {
 		t.Errorf("a package that does not compile: %v", missing)
 	}
