@@ -200,22 +200,31 @@ func countSigns(ranks []int, far int) float64 {
 	return math.Min(1, extreme)
 }
 
-// signShares returns, at index s, the share of the choices of signs whose positive ranks add up to s.
+// signShares returns, at index s, the share of the choices of signs whose positive ranks add up to s. There are fewer
+// than 1,024 ranks, as their counts are powers of 2. A choice and its opposite have sums that add up to that of all
+// ranks, so that only the lower half is counted.
 func signShares(ranks []int) []float64 {
-	share := make([]float64, sum(ranks)+1)
+	total := sum(ranks)
+	share := make([]float64, total+1)
 	share[0] = 1
-	seen := 0
+	seen, signs := 0, 0
 	for _, r := range ranks {
 		if r == 0 {
 			continue
 		}
+		signs++
 		seen += r
-		for s := seen; s >= 0; s-- {
-			share[s] /= 2
-			if s >= r {
-				share[s] += share[s-r] / 2
+		if seen = min(seen, total/2); seen >= r {
+			with, without := share[r:seen+1], share[:seen+1-r]
+			for i := len(with) - 1; i >= 0; i-- {
+				with[i] += without[i]
 			}
 		}
+	}
+	all := math.Ldexp(1, -signs)
+	for s := range total/2 + 1 {
+		share[s] *= all
+		share[total-s] = share[s]
 	}
 	return share
 }

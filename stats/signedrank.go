@@ -74,7 +74,7 @@ func SignedRankBounds(samples []float64, chance float64) (lo, hi float64) {
 			averages = append(averages, (x+y)/2)
 		}
 	}
-	slices.Sort(averages)
+	place(averages, []int{rank - 1, len(averages) - rank})
 	return averages[rank-1], averages[len(averages)-rank]
 }
 
