@@ -1,5 +1,5 @@
-# make check is for every few minutes, make test is what CI runs, make test-long takes an
-# hour; see CONTRIBUTING.md.
+# make check is for every few minutes, make test is what CI runs, make test-long takes
+# hours; see CONTRIBUTING.md.
 
 FUZZTIME    ?= 1m
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2

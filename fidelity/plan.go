@@ -18,7 +18,7 @@ type Plan struct {
 }
 
 // The plans. The default plan has Kuperberg's 300 sleeps (2011b, section 3), which take 27 s, and
-// about 45 s of all other workloads.
+// some 40 s of all other workloads.
 var (
 	QuickPlan = Plan{
 		SleepNs: []float64{20e6, 50e6, 90e6}, SleepRepeats: 3,

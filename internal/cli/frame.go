@@ -98,9 +98,9 @@ func (c *call) caveat(format string, args ...any) {
 	c.header.Caveats = append(c.header.Caveats, fmt.Sprintf(format, args...))
 }
 
-// measuresCodeIn records the commit of the code in a folder, if the result is kept.
+// measuresCodeIn records the commit of the code in a folder, if the result is kept or written as a document.
 func (c *call) measuresCodeIn(ctx context.Context, folder string) {
-	if c.store != nil {
+	if c.store != nil || c.format == render.JSONFormat {
 		c.header.Source = record.SourceIn(ctx, folder)
 	}
 }

@@ -82,7 +82,7 @@ fewer durations does not replace one at more.`,
 }
 
 func (t *validateFlags) register(set *pflag.FlagSet, _ *flags) {
-	set.BoolVar(&t.full, "full", false, "more durations, up to 3 s, beside all kinds of neighbours: more than an hour")
+	set.BoolVar(&t.full, "full", false, "more durations, up to 3 s, beside all kinds of neighbours, as with --thorough: more than an hour")
 	set.BoolVar(&t.restart, "restart", false, "begin anew, whatever an interrupted validation has finished")
 	set.StringSliceVar(&t.loads, "load", nil, "how many threads want the CPU, the measured one among them, a `list` such as 1,4,11")
 	set.StringSliceVar(&t.neighbours, "neighbours", nil, "what else runs during the work, a `list` of none, loops, bursty, wakers, memory, build and changing (default none,loops,bursty)")
