@@ -6,8 +6,6 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register[Bisect]("bisect")
-
 // Bisect is the document of a search for the commits that made something slower.
 type Bisect struct {
 	Header

@@ -7,8 +7,6 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register[Comparison]("compare")
-
 // Comparison is the document that compares machines or runs.
 type Comparison struct {
 	Header

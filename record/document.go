@@ -16,13 +16,24 @@ type Document interface {
 // Head returns the header itself, so that every struct that embeds one is a [Document].
 func (h Header) Head() Header { return h }
 
-// forms are the functions that read the documents of each command; the file of each kind of
-// document registers its own. The name of the report card's command is empty.
-var forms = map[string]func([]byte) (Document, error){}
-
-func register[T Document](command string) struct{} {
-	forms[command] = decode[T]
-	return struct{}{}
+// forms are the functions that read the documents of each command. The name of the report card's command is empty.
+var forms = map[string]func([]byte) (Document, error){
+	"":          decode[Card],
+	"activity":  decode[Activity],
+	"bench":     decode[Bench],
+	"bisect":    decode[Bisect],
+	"bytecode":  decode[Bytecode],
+	"clocks":    decode[Clocks],
+	"compare":   decode[Comparison],
+	"doctor":    decode[Doctor],
+	"fidelity":  decode[Fidelity],
+	"fleet":     decode[Fleet],
+	"history":   decode[History],
+	"lateness":  decode[Lateness],
+	"run":       decode[Programs],
+	"slowclock": decode[SlowClock],
+	"validate":  decode[Validation],
+	"why":       decode[Why],
 }
 
 // Commands returns the commands whose documents can be read, in alphabetical order; the report

@@ -6,8 +6,6 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register[History]("history")
-
 // History is the document of series of figures, and of the changes in them.
 type History struct {
 	Header
