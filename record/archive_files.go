@@ -1,10 +1,13 @@
 package record
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -16,16 +19,22 @@ func (a Archive) Place() string { return a.Folder }
 // the folder.
 func (a Archive) IndexFile() string { return filepath.Join(a.Folder, ".history-index") }
 
-// Files returns the records, with their sizes and times as stamps.
+// Files returns the records, with their sizes and times as stamps; none if the folder does not exist yet.
 func (a Archive) Files() ([]StoredFile, error) {
-	names, err := a.names()
-	if err != nil {
-		return nil, err
+	entries, err := os.ReadDir(a.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	files := make([]StoredFile, 0, len(names))
-	for _, name := range names {
-		f := StoredFile{Name: name}
-		if info, err := os.Lstat(filepath.Join(a.Folder, name)); err == nil {
+	if err != nil {
+		return nil, fmt.Errorf("listing records: %w", err)
+	}
+	var files []StoredFile
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		f := StoredFile{Name: e.Name()}
+		if info, err := e.Info(); err == nil {
 			f.Stamp = fmt.Sprintf("%x-%x", info.Size(), info.ModTime().UnixNano())
 		}
 		files = append(files, f)

@@ -61,7 +61,7 @@ func TestListReadsNoDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := List(a)
-	if err != nil || len(entries) != 1 || entries[0].Err == nil || !strings.Contains(entries[0].Err.Error(), "it is a device: give a regular file") {
+	if err != nil || len(entries) != 1 || entries[0].Error == nil || !strings.Contains(*entries[0].Error, "it is a device: give a regular file") {
 		t.Errorf("%v, %v", entries, err)
 	}
 }

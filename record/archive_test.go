@@ -68,8 +68,8 @@ func TestNamesSortByTimeAndMachine(t *testing.T) {
 	}
 	var got []string
 	for _, e := range entries {
-		if e.Err != nil || e.Header.Command != "doctor" {
-			t.Errorf("%s: %v, %+v", e.Name, e.Err, e.Header)
+		if e.Error != nil || *e.Command != "doctor" {
+			t.Errorf("%+v", e)
 		}
 		got = append(got, e.Name)
 	}
@@ -186,7 +186,7 @@ func TestListTellsWhatIsBroken(t *testing.T) {
 	}
 	got := map[string]bool{}
 	for _, e := range entries {
-		got[e.Name] = e.Err == nil
+		got[e.Name] = e.Error == nil
 	}
 	want := map[string]bool{
 		"0-cut.json": false, "1-empty.json": false, "2-other.json": false, "3-no-start.json": false, "4-negative.json": false, "5-huge.json": false,

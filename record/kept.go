@@ -23,27 +23,6 @@ type KeptRecord struct {
 	Subjects []string `json:"subjects"`
 }
 
-// NewKept returns the list of the entries of an archive.
-func NewKept(h Header, folder string, entries []Entry) Kept {
-	d := Kept{Header: h, Folder: folder, Records: []KeptRecord{}}
-	for _, e := range entries {
-		d.Records = append(d.Records, newKeptRecord(e))
-	}
-	return d
-}
-
-func newKeptRecord(e Entry) KeptRecord {
-	r := KeptRecord{Name: e.Name, Subjects: append([]string{}, e.Subjects...)}
-	if e.Err != nil {
-		r.Error = known(e.Err.Error())
-		return r
-	}
-	h := e.Header
-	r.Command, r.Started, r.DurationNs, r.Interrupted = &h.Command, &h.Started, &h.DurationNs, &h.Interrupted
-	r.CPU = known(string(h.Machine.CPU))
-	return r
-}
-
 // known returns nil for an empty text, and otherwise a pointer to it.
 func known(text string) *string {
 	if text == "" {

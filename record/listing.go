@@ -7,58 +7,42 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 )
 
-// Entry is a record in an archive.
-type Entry struct {
-	Name   string // of the file
-	Header Header
-	// Subjects are what the record is about: programs, benchmarks, clocks, instructions, or the
-	// subjects of a comparison. It is empty if the document names none.
-	Subjects []string
-	Err      error // why the header can't be read; nil if it can
-}
-
 // List returns the records in a store, in the order of their names, the oldest first. Files that can't
 // be read are listed with the reason.
-func List(s Store) ([]Entry, error) {
+func List(s Store) ([]KeptRecord, error) {
 	files, err := s.Files()
 	if err != nil {
 		return nil, err
 	}
-	entries, place := make([]Entry, len(files)), map[string]int{}
+	records, place := make([]KeptRecord, len(files)), map[string]int{}
 	for i, f := range files {
-		entries[i].Name, place[f.Name] = f.Name, i
+		place[f.Name] = i
 	}
 	err = s.ReadFiles(files, func(f StoredFile, content []byte, err error) {
-		e := &entries[place[f.Name]]
-		if e.Err = err; err == nil {
-			e.Header, e.Subjects, e.Err = headOf(content)
-		}
+		records[place[f.Name]] = keptRecord(f.Name, content, err)
 	})
-	return entries, err
+	return records, err
 }
 
-// names returns the names of the records, sorted; none if the folder does not exist yet.
-func (a Archive) names() ([]string, error) {
-	files, err := os.ReadDir(a.Folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// keptRecord returns what is listed of a file that was read, or could not be read.
+func keptRecord(name string, content []byte, err error) KeptRecord {
+	var h Header
+	var subjects []string
+	if err == nil {
+		h, subjects, err = headOf(content)
 	}
+	r := KeptRecord{Name: name, Subjects: append([]string{}, subjects...)}
 	if err != nil {
-		return nil, fmt.Errorf("listing records: %w", err)
+		r.Error = known(err.Error())
+		return r
 	}
-	var names []string
-	for _, f := range files {
-		if !f.IsDir() && strings.HasSuffix(f.Name(), ".json") && !strings.HasPrefix(f.Name(), ".") {
-			names = append(names, f.Name())
-		}
-	}
-	slices.Sort(names)
-	return names, nil
+	r.Command, r.Started, r.DurationNs, r.Interrupted = &h.Command, &h.Started, &h.DurationNs, &h.Interrupted
+	r.CPU = known(string(h.Machine.CPU))
+	return r
 }
 
 // headOf decodes only the header of a document, and the names of its subjects.
@@ -129,13 +113,13 @@ const (
 	Previous = "previous"
 )
 
-// before returns, as a list of one, the newest name before the last one that is of the same command;
-// an empty list if there is no such name.
-func before(names []string) []string {
-	last := len(names) - 1
+// before returns, as a list of one, the newest record before the last one that is of the same command;
+// an empty list if there is none.
+func before(files []StoredFile) []StoredFile {
+	last := len(files) - 1
 	for i := last - 1; i >= 0; i-- {
-		if commandIn(names[i]) == commandIn(names[last]) {
-			return names[i : i+1]
+		if commandIn(files[i].Name) == commandIn(files[last].Name) {
+			return files[i : i+1]
 		}
 	}
 	return nil
@@ -159,32 +143,25 @@ func Find(s Store, name string) (StoredFile, error) {
 	if err != nil {
 		return StoredFile{}, err
 	}
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name)
-	}
-	var found []string
+	var found []StoredFile
+	at := slices.IndexFunc(files, func(f StoredFile) bool { return f.Name == name })
 	switch {
-	case slices.Contains(names, name):
-		found = []string{name}
-	case name == Latest && len(names) > 0:
-		found = names[len(names)-1:]
-	case name == Previous && len(names) > 0:
-		found = before(names)
+	case at >= 0:
+		found = files[at : at+1]
+	case name == Latest && len(files) > 0:
+		found = files[len(files)-1:]
+	case name == Previous && len(files) > 0:
+		found = before(files)
 	case name != "":
-		for _, n := range names {
-			if strings.Contains(n, name) {
-				found = append(found, n)
-			}
-		}
+		found = slices.DeleteFunc(files, func(f StoredFile) bool { return !strings.Contains(f.Name, name) })
 	}
 	switch len(found) {
 	case 0:
 		return StoredFile{}, fmt.Errorf("no record in %s is called %q: %w", s.Place(), name, fs.ErrNotExist)
 	case 1:
-		return files[slices.Index(names, found[0])], nil
+		return found[0], nil
 	}
-	return StoredFile{}, fmt.Errorf("%d records in %s are called %q, the last of them %s: give more of the name", len(found), s.Place(), name, found[len(found)-1])
+	return StoredFile{}, fmt.Errorf("%d records in %s are called %q, the last of them %s: give more of the name", len(found), s.Place(), name, found[len(found)-1].Name)
 }
 
 // OpenIn reads the record in a store that a name stands for, as [Find] understands it.

@@ -20,15 +20,15 @@ func TestSubjects(t *testing.T) {
 		"clocks":             {`"clocks", "clocks": [{"name": "tsc"}, {"name": "tai"}]}`, []string{"tsc", "tai"}},
 		"instructions":       {`"bytecode", "instructions": [{"mnemonic": "iadd"}]}`, []string{"iadd"}},
 		"what is compared":   {`"compare", "subjects": ["a", "b"]}`, []string{"a", "b"}},
-		"none":               {`"doctor", "findings": []}`, nil},
-		"not what it should": {`"run", "results": {"command": 7}, "clocks": null, "subjects": [1]}`, nil},
+		"none":               {`"doctor", "findings": []}`, []string{}},
+		"not what it should": {`"run", "results": {"command": 7}, "clocks": null, "subjects": [1]}`, []string{}},
 	} {
 		folder := t.TempDir()
 		if err := os.WriteFile(filepath.Join(folder, "x.json"), []byte(head+c.rest), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := List(ArchiveIn(folder))
-		if err != nil || len(entries) != 1 || entries[0].Err != nil {
+		if err != nil || len(entries) != 1 || entries[0].Error != nil {
 			t.Fatalf("%s: %v, %+v", name, err, entries)
 		}
 		if diff := cmp.Diff(c.want, entries[0].Subjects); diff != "" {

@@ -60,14 +60,14 @@ func listRecords(ctx context.Context, c *call, folder string) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	entries, err := record.List(store)
+	records, err := record.List(store)
 	if err != nil {
 		return found{}, err
 	}
-	if len(entries) == 0 {
+	if len(records) == 0 {
 		fmt.Fprintf(c.notes, "chronoscope: give %s to a command that measures\n", savesIn(folder))
 	}
-	return found{document: record.NewKept(c.finish(ctx), store.Place(), entries)}, nil
+	return found{document: record.Kept{Header: c.finish(ctx), Folder: store.Place(), Records: records}}, nil
 }
 
 // savesIn returns the flag that keeps records in a place; empty means the usual folder.
