@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -43,10 +44,10 @@ func In(ctx context.Context, folder, branch string) (Archive, error) {
 		branch = DefaultBranch
 	}
 	a := Archive{Context: ctx, Folder: folder, Branch: branch, Host: record.HostName()}
-	if _, err := a.git(nil, "check-ref-format", "--branch", branch); err != nil {
+	if _, err := a.git("check-ref-format", "--branch", branch); err != nil {
 		return a, fmt.Errorf("%q is no name for a branch: %w", branch, err)
 	}
-	if _, err := a.git(nil, "rev-parse", "--git-dir"); err != nil {
+	if _, err := a.git("rev-parse", "--git-dir"); err != nil {
 		return a, fmt.Errorf("keeping records in git: there is no git repository around %s: %w", folder, err)
 	}
 	return a, nil
@@ -60,7 +61,7 @@ func (a Archive) ref() string { return "refs/heads/" + a.Branch }
 // Prepare refuses a branch that is checked out: its work tree would seem to have lost each new record. The first record
 // creates the branch.
 func (a Archive) Prepare() error {
-	trees, err := a.git(nil, "worktree", "list", "--porcelain")
+	trees, err := a.git("worktree", "list", "--porcelain")
 	if err == nil && strings.Contains(trees+"\n", "\nbranch "+a.ref()+"\n") {
 		return fmt.Errorf("the branch %s is checked out, and would seem to lose each new record: check out another one, or name a branch for records alone, such as git:benchmark-records", a.Branch)
 	}
@@ -69,7 +70,7 @@ func (a Archive) Prepare() error {
 
 // IndexFile returns a path in git's own folder.
 func (a Archive) IndexFile() string {
-	folder, err := a.git(nil, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	folder, err := a.git("rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
 		return ""
 	}
@@ -86,28 +87,17 @@ func (a Archive) Keep(d record.Document) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return a.KeepAll(map[string][]byte{record.NameFor(d.Head(), a.Host): text})
-}
-
-// KeepAll adds several records in one commit, and returns the name of one of them.
-func (a Archive) KeepAll(contents map[string][]byte) (file string, err error) {
-	var entries strings.Builder
-	for name, text := range contents {
-		object, err := a.git(bytes.NewReader(text), "hash-object", "-w", "--stdin")
-		if err != nil {
-			return "", a.notKept(err)
-		}
-		file = path.Join(monthOf(name), name)
-		fmt.Fprintf(&entries, "100644 %s\t%s\n", object, file)
+	name := record.NameFor(d.Head(), a.Host)
+	file = path.Join(monthOf(name), name)
+	object, err := a.run(nil, bytes.NewReader(text), "hash-object", "-w", "--stdin")
+	if err != nil {
+		return "", a.notKept(err)
 	}
 	err = a.change(func() (string, []string, error) {
-		parent := a.commit(a.ref())
-		if parent == "" { // as in a new clone
-			parent = a.commit("refs/remotes/origin/" + a.Branch)
-		}
-		tree, err := a.treeWith(parent, entries.String())
+		parent := a.head()
+		tree, err := a.treeWith(parent, fmt.Sprintf("100644 %s\t%s\n", object, file))
 		return tree, []string{parent}, err
-	}, fmt.Sprintf("Keep %d records, %s", len(contents), path.Base(file)))
+	}, "Keep 1 records, "+name)
 	if err != nil {
 		return "", a.notKept(err)
 	}
@@ -138,14 +128,14 @@ func (a Archive) change(next func() (tree string, parents []string, err error), 
 				args = append(args, "-p", p)
 			}
 		}
-		commit, failed := a.git(nil, args...)
+		commit, failed := a.git(args...)
 		if failed != nil {
 			return failed
 		}
 		if before == "" {
 			before = strings.Repeat("0", len(commit))
 		}
-		if _, err = a.git(nil, "update-ref", "-m", message, a.ref(), commit, before); err == nil {
+		if _, err = a.git("update-ref", "-m", message, a.ref(), commit, before); err == nil {
 			return nil
 		}
 		if a.Context.Err() != nil {
@@ -158,11 +148,19 @@ func (a Archive) change(next func() (tree string, parents []string, err error), 
 
 // commit returns the commit that a name stands for; empty if there is no such commit.
 func (a Archive) commit(ref string) string {
-	commit, err := a.git(nil, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	commit, err := a.git("rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if err != nil {
 		return ""
 	}
 	return commit
+}
+
+// head returns the commit of the branch, or of the remote branch if only that exists, as in a new clone; empty if neither does.
+func (a Archive) head() string {
+	if commit := a.commit(a.ref()); commit != "" {
+		return commit
+	}
+	return a.commit("refs/remotes/origin/" + a.Branch)
 }
 
 // treeWith returns the tree of a commit with added entries, in the format of git ls-tree.
@@ -172,38 +170,32 @@ func (a Archive) treeWith(commit, entries string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(folder)
-	index := "GIT_INDEX_FILE=" + filepath.Join(folder, "index")
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(folder, "index")}
 	if commit != "" {
-		if _, err := a.gitWith([]string{index}, nil, "read-tree", commit); err != nil {
+		if _, err := a.run(index, nil, "read-tree", commit); err != nil {
 			return "", err
 		}
 	}
-	if _, err := a.gitWith([]string{index}, strings.NewReader(entries), "update-index", "--add", "--index-info"); err != nil {
+	if _, err := a.run(index, strings.NewReader(entries), "update-index", "--add", "--index-info"); err != nil {
 		return "", err
 	}
-	return a.gitWith([]string{index}, nil, "write-tree")
+	return a.run(index, nil, "write-tree")
 }
 
-func (a Archive) git(input *bytes.Reader, args ...string) (string, error) {
-	if input == nil {
-		return a.gitWith(nil, strings.NewReader(""), args...)
-	}
-	return a.gitWith(nil, input, args...)
-}
+// git runs git without input.
+func (a Archive) git(args ...string) (string, error) { return a.run(nil, nil, args...) }
 
 // safely makes git synchronise what it writes before it returns, and run no hooks.
 var safely = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "core.hooksPath=" + os.DevNull, "-c", "commit.gpgSign=false", "-c", "gc.auto=0"}
 
-// gitWith runs git. Its error contains git's message.
-func (a Archive) gitWith(environment []string, input interface{ Read([]byte) (int, error) }, args ...string) (string, error) {
+// run runs git with more variables of the environment, and with input, which may be nil. Its error contains git's message.
+func (a Archive) run(environment []string, input io.Reader, args ...string) (string, error) {
 	command := exec.CommandContext(a.Context, "git", append(append([]string{}, safely...), args...)...)
 	command.Dir = a.Folder
 	command.Env = append(append(os.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=chronoscope", "GIT_AUTHOR_EMAIL=chronoscope@"+a.Host,
 		"GIT_COMMITTER_NAME=chronoscope", "GIT_COMMITTER_EMAIL=chronoscope@"+a.Host), environment...)
-	if input != nil {
-		command.Stdin = input
-	}
+	command.Stdin = input
 	var out, problems bytes.Buffer
 	command.Stdout, command.Stderr = &out, &problems
 	if err := command.Run(); err != nil {

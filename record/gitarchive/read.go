@@ -18,27 +18,36 @@ import (
 // Files returns the records of the branch, with the names of git's objects as stamps. If only the
 // remote repository has the branch, as in a new clone, the records are those of the remote branch.
 func (a Archive) Files() ([]record.StoredFile, error) {
-	commit := a.commit(a.ref())
-	if commit == "" {
-		commit = a.commit("refs/remotes/origin/" + a.Branch)
-	}
-	if commit == "" {
-		return nil, nil
-	}
-	list, err := a.git(nil, "ls-tree", "-r", "-z", commit)
+	entries, err := a.entries(a.head())
 	if err != nil {
 		return nil, fmt.Errorf("listing records in %s: %w", a.Place(), err)
 	}
 	var files []record.StoredFile
-	for _, entry := range strings.Split(list, "\x00") {
-		attributes, name, _ := strings.Cut(entry, "\t")
-		fields := strings.Fields(attributes) // mode, type, object
-		if len(fields) == 3 && fields[1] == "blob" && strings.HasSuffix(name, ".json") {
-			files = append(files, record.StoredFile{Name: name, Stamp: fields[2]})
+	for _, e := range entries {
+		fields := strings.Fields(e.attributes)
+		if len(fields) == 3 && fields[1] == "blob" && strings.HasSuffix(e.name, ".json") {
+			files = append(files, record.StoredFile{Name: e.name, Stamp: fields[2]})
 		}
 	}
 	slices.SortFunc(files, func(x, y record.StoredFile) int { return strings.Compare(path.Base(x.Name), path.Base(y.Name)) })
 	return files, nil
+}
+
+// entry is a file in a commit. Its attributes are mode, type and object.
+type entry struct{ name, attributes string }
+
+// entries returns the files of a commit; none of no commit.
+func (a Archive) entries(commit string) (all []entry, err error) {
+	if commit == "" {
+		return nil, nil
+	}
+	list, err := a.git("ls-tree", "-r", "-z", commit)
+	for line := range strings.SplitSeq(list, "\x00") {
+		if attributes, name, ok := strings.Cut(line, "\t"); ok {
+			all = append(all, entry{name, attributes})
+		}
+	}
+	return all, err
 }
 
 // ReadFiles reads objects one after the other. Git ends at a damaged object; ReadFiles then starts

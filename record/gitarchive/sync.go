@@ -26,7 +26,7 @@ func (a Archive) Sync(remote string) error {
 		if a.commit(a.ref()) == a.commit(a.tracking(remote)) {
 			return nil
 		}
-		if _, err = a.git(nil, "push", "--quiet", "--no-verify", remote, a.ref()+":"+a.ref()); err == nil || a.Context.Err() != nil {
+		if _, err = a.git("push", "--quiet", "--no-verify", remote, a.ref()+":"+a.ref()); err == nil || a.Context.Err() != nil {
 			break
 		}
 		if text := err.Error(); !strings.Contains(text, "fetch first") && !strings.Contains(text, "non-fast-forward") && !strings.Contains(text, "reject") && !strings.Contains(text, "lock") {
@@ -53,14 +53,14 @@ func (a Archive) tracking(remote string) string {
 
 // fetch fetches the branch of the remote repository, if it exists.
 func (a Archive) fetch(remote string) error {
-	there, err := a.git(nil, "ls-remote", remote, a.ref())
+	there, err := a.git("ls-remote", remote, a.ref())
 	if err != nil {
 		return fmt.Errorf("records of %s can't be had: %w", remote, err)
 	}
 	if there == "" {
 		return nil
 	}
-	if _, err := a.git(nil, "fetch", "--quiet", "--no-tags", remote, "+"+a.ref()+":"+a.tracking(remote)); err != nil {
+	if _, err := a.git("fetch", "--quiet", "--no-tags", remote, "+"+a.ref()+":"+a.tracking(remote)); err != nil {
 		return fmt.Errorf("records of %s can't be fetched: %w", remote, err)
 	}
 	return nil
@@ -78,7 +78,7 @@ func (a Archive) merge(other string) error {
 		if before == "" {
 			before = strings.Repeat("0", len(theirs))
 		}
-		if _, err := a.git(nil, "update-ref", a.ref(), theirs, before); err == nil {
+		if _, err := a.git("update-ref", a.ref(), theirs, before); err == nil {
 			return nil // otherwise another writer changed the branch, and both are merged
 		}
 	}
@@ -98,39 +98,36 @@ func (a Archive) merge(other string) error {
 
 // contains reports whether the history of a commit contains another commit.
 func (a Archive) contains(commit, other string) bool {
-	_, err := a.git(nil, "merge-base", "--is-ancestor", other, commit)
+	_, err := a.git("merge-base", "--is-ancestor", other, commit)
 	return err == nil
 }
 
 // missing returns the entries of the commit theirs that ours lacks. If both have different files of
 // the same name, theirs is added under a name that depends on its content.
 func (a Archive) missing(ours, theirs string) (string, error) {
-	has := map[string]string{} // objects by name
-	if ours != "" {
-		list, err := a.git(nil, "ls-tree", "-r", "-z", ours)
-		if err != nil {
-			return "", err
-		}
-		for _, entry := range strings.Split(list, "\x00") {
-			attributes, name, _ := strings.Cut(entry, "\t")
-			has[name] = attributes
-		}
+	has := map[string]string{} // attributes by name
+	known, err := a.entries(ours)
+	if err != nil {
+		return "", err
 	}
-	list, err := a.git(nil, "ls-tree", "-r", "-z", theirs)
+	for _, e := range known {
+		has[e.name] = e.attributes
+	}
+	others, err := a.entries(theirs)
 	if err != nil {
 		return "", err
 	}
 	var entries strings.Builder
-	for _, entry := range strings.Split(list, "\x00") {
-		attributes, name, ok := strings.Cut(entry, "\t")
-		if !ok || has[name] == attributes || strings.ContainsAny(name, "\n\"") {
+	for _, e := range others {
+		name := e.name
+		if has[name] == e.attributes || strings.ContainsAny(name, "\n\"") {
 			continue
 		}
 		if has[name] != "" {
 			ending := path.Ext(name)
-			name = strings.TrimSuffix(name, ending) + "-" + attributes[len(attributes)-12:] + ending
+			name = strings.TrimSuffix(name, ending) + "-" + e.attributes[len(e.attributes)-12:] + ending
 		}
-		fmt.Fprintf(&entries, "%s\t%s\n", attributes, name)
+		fmt.Fprintf(&entries, "%s\t%s\n", e.attributes, name)
 	}
 	return entries.String(), nil
 }
