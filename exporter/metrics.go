@@ -16,12 +16,17 @@ import (
 // Metrics adds up turns and keeps the last survey. It is a prometheus.Collector that only copies when
 // it is scraped. Make it with [NewMetrics].
 type Metrics struct {
-	about   About
 	gaps    client.Histogram
 	elapsed func() time.Duration
 	usedCPU func() time.Duration
 
-	lock             sync.Mutex
+	lock  sync.Mutex
+	state // under lock
+}
+
+// state is what a scrape exports, except the histogram.
+type state struct {
+	about            About
 	totals           totals
 	turn             Turn // the last one
 	survey           Survey
@@ -54,13 +59,13 @@ type totals struct {
 // since the start, by a clock that is never set; usedCPU returns the CPU time of this process.
 func NewMetrics(about About, elapsed, usedCPU func() time.Duration) *Metrics {
 	return &Metrics{
-		about: about, elapsed: elapsed, usedCPU: usedCPU,
+		elapsed: elapsed, usedCPU: usedCPU,
 		gaps: client.NewHistogram(client.HistogramOpts{
 			Name: namespace + "gap_seconds", Help: "Lengths of the gaps in which a watched CPU did not run the watching thread, in seconds.",
 			Buckets:                     []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1},
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
-		totals: totals{lost: map[activity.Cause]float64{}, failures: map[Step]int{}, names: newNames(about.MostNames)},
+		state: state{about: about, totals: totals{lost: map[activity.Cause]float64{}, failures: map[Step]int{}, names: newNames(about.MostNames)}},
 	}
 }
 
@@ -119,9 +124,14 @@ func (m *Metrics) countFailures(all []Failure) {
 
 const namespace = "chronoscope_"
 
-// desc describes a metric.
+// descriptions are the descriptions of all metrics except the histogram, which describes itself.
+var descriptions []*client.Desc
+
+// desc adds a metric to descriptions.
 func desc(name, help string, labels ...string) *client.Desc {
-	return client.NewDesc(namespace+name, help, labels, nil)
+	d := client.NewDesc(namespace+name, help, labels, nil)
+	descriptions = append(descriptions, d)
+	return d
 }
 
 var (
@@ -164,13 +174,6 @@ var (
 	finding       = desc("finding_info", "1 for each finding about the machine that affects measurements; chronoscope doctor says what to do about it.", "topic", "severity")
 )
 
-// descriptions are the descriptions of all metrics except the histogram, which describes itself.
-var descriptions = []*client.Desc{
-	buildInfo, machineInfo, budget, cpuSeconds, turns, pauses, surveys, failures, turnAge, surveyAge, watched, lost, lostShares, lostSquares, worst,
-	disturber, stolen, runQueueWait, throttled, work, workLower, workUpper, workVerdict, clockQuality, clockCost, clockAccuracy, clockVerdict,
-	checks, checkFailed, offset, offsetLower, offsetUpper, drift, driftLower, driftUpper, finding,
-}
-
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *client.Desc) {
 	for _, d := range descriptions {
@@ -183,10 +186,9 @@ func (m *Metrics) Describe(to chan<- *client.Desc) {
 func (m *Metrics) Collect(to chan<- client.Metric) {
 	m.gaps.Collect(to)
 	m.lock.Lock()
-	s := snapshot{about: m.about, totals: m.totals, turn: m.turn, survey: m.survey}
+	s := m.state
 	s.totals.lost, s.totals.failures = maps.Clone(m.totals.lost), maps.Clone(m.totals.failures)
 	s.totals.names.took = maps.Clone(m.totals.names.took)
-	turned, surveyed := m.turned, m.surveyed
 	m.lock.Unlock()
 	out := sink(to)
 	out.gauge(buildInfo, 1, label(s.about.Version))
@@ -194,25 +196,17 @@ func (m *Metrics) Collect(to chan<- client.Metric) {
 	out.gauge(budget, s.about.Budget)
 	out.counter(cpuSeconds, m.usedCPU().Seconds())
 	s.sendTotals(out)
-	out.gauge(turnAge, (m.elapsed() - turned).Seconds())
+	out.gauge(turnAge, (m.elapsed() - s.turned).Seconds())
 	if s.totals.turns > 0 {
 		s.sendTurn(out)
 	}
 	if s.totals.surveys > 0 {
-		out.gauge(surveyAge, (m.elapsed() - surveyed).Seconds())
+		out.gauge(surveyAge, (m.elapsed() - s.surveyed).Seconds())
 		s.sendSurvey(out)
 	}
 }
 
-// snapshot is a copy of everything that a scrape exports.
-type snapshot struct {
-	about  About
-	totals totals
-	turn   Turn
-	survey Survey
-}
-
-func (s snapshot) sendTotals(out sink) {
+func (s state) sendTotals(out sink) {
 	t := s.totals
 	out.counter(turns, float64(t.turns))
 	out.counter(pauses, float64(t.pauses))
@@ -231,7 +225,7 @@ func (s snapshot) sendTotals(out sink) {
 	}
 }
 
-func (s snapshot) sendTurn(out sink) {
+func (s state) sendTurn(out sink) {
 	t := s.turn
 	if t.Watched > 0 {
 		longest := 0.0
@@ -251,7 +245,7 @@ func (s snapshot) sendTurn(out sink) {
 	}
 }
 
-func (s snapshot) sendSurvey(out sink) {
+func (s state) sendSurvey(out sink) {
 	for _, c := range s.survey.Clocks {
 		if c.Quality.Known() {
 			out.gauge(clockQuality, c.Quality.Value(), c.Name)
@@ -268,7 +262,7 @@ func (s snapshot) sendSurvey(out sink) {
 	}
 }
 
-func (s snapshot) sendChecks(out sink) {
+func (s state) sendChecks(out sink) {
 	type counted struct {
 		clock   string
 		verdict stats.Verdict
