@@ -85,9 +85,6 @@ func tickTile(t activity.Analysis) Tile {
 
 // traceSections returns the sections of all traces, with those of one kind together.
 func traceSections(traces []activity.Analysis) (sections []Section) {
-	if len(traces) == 0 {
-		return nil
-	}
 	sections = append(sections, traceLanes(traces))
 	for _, t := range traces {
 		sections = append(sections, named(t), causes(t))

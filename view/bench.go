@@ -69,9 +69,6 @@ func benchmarkCalls(all []gobench.Report) Section {
 			s.Notes = append(s.Notes, Line{Text: benchmarkName(b) + ": " + reason})
 		}
 	}
-	if len(t.Rows) == 0 {
-		return Section{}
-	}
 	return s
 }
 

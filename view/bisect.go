@@ -110,14 +110,9 @@ func bisectedCommits(d record.Bisect) Section {
 		values = append(values, c.Ratio.Value)
 		chart.Rows = append(chart.Rows, row)
 	}
-	if len(t.Rows) == 0 {
-		return Section{}
+	chart.X = linear("times the good end", Plain, values)
+	return Section{
+		Title: "The commits that were measured", Charts: []Chart{chart}, Table: t, Legend: intervalKeys("median of the pairs"),
+		Lead: "Each commit was measured next to the good end, in pairs. The oldest comes first; the line is the good end.",
 	}
-	s := Section{Title: "The commits that were measured", Table: t, Legend: intervalKeys("median of the pairs"),
-		Lead: "Each commit was measured next to the good end, in pairs. The oldest comes first; the line is the good end."}
-	if len(chart.Rows) > 0 {
-		chart.X = linear("times the good end", Plain, values)
-		s.Charts = []Chart{chart}
-	}
-	return s
 }

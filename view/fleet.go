@@ -48,9 +48,6 @@ func outliers(d record.Fleet) Section {
 		_, bounds := ratio(o.Ratio)
 		t.row(strong(Shortened(o.Node, mostName)), fleetFigure(o.Topic, o.Name, o.Quantity), o.Tier, fmt.Sprintf("%.3f", o.Ratio.Value), bounds, o.Outcome)
 	}
-	if len(d.Outliers) == 0 {
-		return Section{}
-	}
 	return s
 }
 
@@ -67,9 +64,6 @@ func tiers(d record.Fleet) Section {
 			t.row(fleetFigure(f.Topic, f.Name, f.Quantity), i+1, tier.Nodes, inUnit(tier.Median, f.Unit), percent(tier.Spread), signed(tier.DriftPerDay.Value()))
 		}
 	}
-	if len(t.Rows) == 0 {
-		return Section{}
-	}
 	return Section{Title: "Tiers", In: OnPage, Table: t, Lead: "Groups of machines that lie together, found by the values alone. The spread is a robust standard deviation: outliers don't change it."}
 }
 
@@ -84,12 +78,7 @@ func multiples(d record.Fleet) Section {
 	}
 	slices.SortStableFunc(figures, func(a, b fleet.RankedFigure) int { return cmp.Compare(apart(b), apart(a)) })
 	for _, f := range figures[:min(len(figures), mostMultiples)] {
-		if c := multiple(d, f); c.shows() {
-			s.Charts = append(s.Charts, c)
-		}
-	}
-	if len(s.Charts) == 0 {
-		return Section{}
+		s.Charts = append(s.Charts, multiple(d, f))
 	}
 	return s
 }

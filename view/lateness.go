@@ -101,9 +101,6 @@ func (s *Section) drawLateness(timers []lateness.Result) {
 		values = append(values, row.Spans[0].From, row.Spans[0].To)
 		chart.Rows = append(chart.Rows, row)
 	}
-	if len(chart.Rows) == 0 {
-		return
-	}
 	chart.X = logarithmic("late by", Time, values)
 	s.Charts = []Chart{chart}
 	s.Legend = []Key{{Mark: "diamond", Look: "s2", Text: "median"}, {Line: true, Look: "thick", Text: "least to worst"}}

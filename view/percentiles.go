@@ -34,9 +34,6 @@ func percentileLines(p program.Report, unit stats.TimeUnit) []Line {
 // enough.
 func programPercentiles(all []program.Report, unit stats.TimeUnit) Section {
 	shown := where(all, hasTails)
-	if len(shown) == 0 {
-		return Section{}
-	}
 	t := table(words("command", "time"), numbers("n"), words(tailNames()...), numbers("worst"))
 	for _, p := range shown {
 		t.row(tailRow(p.Command, "alone on the machine", p.Percentiles.Time, unit)...)

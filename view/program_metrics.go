@@ -31,16 +31,11 @@ func programFields(d record.Programs) Fields {
 // programMetrics shows the metrics of all commands; nothing if there are none.
 func programMetrics(all []program.Report, unit stats.TimeUnit) Section {
 	t := table(words("command", "metric"), numbers("median", "±", "page:95 % interval", "runs"), words("verdict", "reasons"))
-	rows := 0
 	for _, p := range all {
 		for _, name := range slices.Sorted(maps.Keys(p.Metrics)) {
 			m := p.Metrics[name]
 			t.row(p.Command, name, strong(metricValue(m.Estimate, m.Estimate.Value, unit)), plusMinus(m.Estimate), metricRange(m.Estimate, unit), m.Estimate.N, m.Verdict, joined(m.Reasons))
-			rows++
 		}
-	}
-	if rows == 0 {
-		return Section{}
 	}
 	return Section{Title: "Metrics", Lead: "Medians of single runs, as the programs or the system tell them, with 95 % intervals.", Table: t}
 }
