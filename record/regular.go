@@ -3,13 +3,15 @@ package record
 import (
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // OpenRegular opens a regular file for reading. A pipe, a device, a socket or a folder is an error
 // at once, since reading from it may never end or be impossible; opening a pipe does not wait for a
 // writer. The opened file is the one whose type was checked.
 func OpenRegular(file string) (*os.File, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|withoutWaiting, 0)
+	// Opening a pipe then returns at once, with or without a writer (open(2), fifo(7)); Windows heeds no such flag.
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
