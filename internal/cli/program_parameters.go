@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -106,15 +107,8 @@ func scaled(number string, decimals int) (int, error) {
 
 // unscaled writes n / 10^decimals with all of its decimals; it is the reverse of scaled.
 func unscaled(n, decimals int) string {
-	if decimals == 0 {
-		return strconv.Itoa(n)
-	}
-	sign := ""
-	if n < 0 {
-		sign, n = "-", -n
-	}
-	digits := fmt.Sprintf("%0*d", decimals+1, n)
-	return sign + digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
+	exact, _ := new(big.Rat).SetString(fmt.Sprintf("%de-%d", n, decimals))
+	return exact.FloatString(decimals)
 }
 
 // parseParameters reads the values of all --param flags. A name may be given once.
