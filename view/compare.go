@@ -15,9 +15,6 @@ import (
 // shows only how their values are spread.
 const fewSubjects = 6
 
-// clockTopic is the topic of the rows of clocks.
-const clockTopic = "clock"
-
 var _ = register(100, "compare", comparison, comparisonFields, nil)
 
 func comparison(d record.Comparison) *Sheet {
@@ -41,7 +38,7 @@ func comparison(d record.Comparison) *Sheet {
 			alone = append(alone, topic)
 		case len(d.Subjects) > fewSubjects:
 			s.add(spreadOfSubjects(topic, rows))
-		case topic == clockTopic:
+		case topic == TopicClock:
 			s.add(clockTables(d, rows)...)
 		default:
 			s.add(comparisonTable(d, topic, rows))
