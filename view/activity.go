@@ -274,7 +274,6 @@ func accounting(t activity.Analysis) (notes []Line) {
 
 // undisturbed shows the probability that work runs undisturbed, by its length.
 func undisturbed(traces []activity.Analysis) Section {
-	var lengths []float64
 	chart := Chart{Label: "Share of undisturbed trials over the length of work", Y: Axis{Title: "share of trials", Hi: 1, Unit: Shares}}
 	where := "page:where"
 	if len(traces) > 1 {
@@ -289,7 +288,6 @@ func undisturbed(traces []activity.Analysis) Section {
 	for i, trace := range traces {
 		without, keeps := Series{Look: 2 * i, Joined: true}, Series{Look: 2*i + 1, Joined: true}
 		for _, u := range trace.Undisturbed {
-			lengths = append(lengths, u.LengthNs)
 			title := func(p float64, what string) string {
 				return fmt.Sprintf("work of %s %s in %s of trials", duration(u.LengthNs), what, percent(p))
 			}
@@ -300,10 +298,10 @@ func undisturbed(traces []activity.Analysis) Section {
 		chart.Series = append(chart.Series, without, keeps)
 		s.Legend = append(s.Legend, seriesKey(without.Look, "no gap at all, "+place(trace)), seriesKey(keeps.Look, "keeps its CPU, "+place(trace)))
 	}
-	if len(lengths) == 0 {
+	if len(t.Rows) == 0 {
 		return Section{}
 	}
-	chart.X = logarithmic("length of the work", Time, lengths)
+	chart.X = logarithmic("length of the work", Time, chart.xs())
 	s.Charts = []Chart{chart}
 	return s
 }
@@ -327,7 +325,6 @@ func switching(w *activity.Switching) Section {
 	}
 	chart := Chart{Label: "Time of a walk through memory, warm and after a switch"}
 	t := table(numbers("walking"), words("order"), numbers("warm", "after a switch", "caches swept", "extra", "95 % interval"))
-	var all []float64
 	for _, c := range w.Cold {
 		bytes := int64(c.Bytes)
 		row := Row{Name: size(&bytes) + ", " + string(c.Pattern), Figure: short(c.Extra) + " extra"}
@@ -335,7 +332,6 @@ func switching(w *activity.Switching) Section {
 			e                stats.Estimate
 			mark, look, what string
 		}{{c.AfterIdleSwitch, "ring", "s0", "after a switch"}, {c.Warm, "dot", "s1", "warm"}, {c.AfterBusySwitch, "diamond", "s2", "after caches were swept"}} {
-			all = append(all, p.e.Value)
 			row.Points = append(row.Points, Point{At: p.e.Value, Mark: p.mark, Look: p.look, Title: p.what + ": " + written(p.e)})
 		}
 		chart.Rows = append(chart.Rows, row)
@@ -353,7 +349,7 @@ func switching(w *activity.Switching) Section {
 	for _, c := range w.Caveats {
 		s.Lines = append(s.Lines, say("caveat: %s", c))
 	}
-	chart.X = logarithmic("time of a walk", Time, all)
+	chart.X = logarithmic("time of a walk", Time, chart.xs())
 	s.Charts = []Chart{chart}
 	return s
 }

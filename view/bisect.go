@@ -91,7 +91,6 @@ func abbreviated(hash string) string { return hash[:min(len(hash), 10)] }
 // bisectedCommits lists and draws the commits that were measured.
 func bisectedCommits(d record.Bisect) Section {
 	one := 1.
-	values := []float64{1}
 	chart := Chart{Label: "The time of each commit over that of the good end", Marker: &one}
 	t := table(numbers("number"), words("commit"), numbers("times the good end", "95 % interval", "pairs"), words("message", "not measured because"))
 	for _, c := range d.Commits {
@@ -104,13 +103,11 @@ func bisectedCommits(d record.Bisect) Section {
 		title := fmt.Sprintf("%s, 95 %% interval %s", value, bounds)
 		if stats.IsFinite(c.Ratio.Lo) && stats.IsFinite(c.Ratio.Hi) {
 			row.Spans = []Span{{c.Ratio.Lo, c.Ratio.Hi, "thick", title}}
-			values = append(values, c.Ratio.Lo, c.Ratio.Hi)
 		}
 		row.Points = []Point{{At: c.Ratio.Value, Mark: "diamond", Look: "s2", Title: title}}
-		values = append(values, c.Ratio.Value)
 		chart.Rows = append(chart.Rows, row)
 	}
-	chart.X = linear("times the good end", Plain, values)
+	chart.X = linear("times the good end", Plain, chart.xs(one))
 	return Section{
 		Title: "The commits that were measured", Charts: []Chart{chart}, Table: t, Legend: intervalKeys("median of the pairs"),
 		Lead: "Each commit was measured next to the good end, in pairs. The oldest comes first; the line is the good end.",

@@ -185,16 +185,9 @@ func (t *Table) box(name string, s analysis.Summary, outliers []analysis.Timing)
 
 // boxChart returns a chart with one box in each row.
 func boxChart(label string, rows []Row) Chart {
-	var values []float64
-	for _, row := range rows {
-		for _, s := range append(row.Bars, row.Spans...) {
-			values = append(values, s.From, s.To)
-		}
-		for _, p := range row.Points {
-			values = append(values, p.At)
-		}
-	}
-	return Chart{Label: label, Rows: rows, X: linear("time of an instruction", Time, values)}
+	c := Chart{Label: label, Rows: rows}
+	c.X = linear("time of an instruction", Time, c.xs())
+	return c
 }
 
 // spread shows how the times of all instructions are distributed (Figure 2 and Table 3 of Lambert

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"chronoscope/stats"
 )
@@ -22,6 +23,24 @@ type Chart struct {
 
 // shows reports whether there is anything to draw.
 func (c Chart) shows() bool { return len(c.Rows)+len(c.Series) > 0 || c.Lanes != nil }
+
+// xs returns the values at which the chart has marks along X, after those that the axis has to hold in any case.
+func (c Chart) xs(all ...float64) []float64 {
+	for _, row := range c.Rows {
+		for _, s := range slices.Concat(row.Bars, row.Spans) {
+			all = append(all, s.From, s.To)
+		}
+		for _, p := range row.Points {
+			all = append(all, p.At)
+		}
+	}
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			all = append(all, p.X)
+		}
+	}
+	return all
+}
 
 // Axis maps values to positions in a chart.
 type Axis struct {
@@ -147,6 +166,14 @@ func logarithmic(title string, unit Unit, values []float64) Axis {
 		lo, hi = 1, 10
 	}
 	return Axis{Title: title + ", on a logarithmic scale", Unit: unit, Lo: lo / 1.3, Hi: hi * 1.3, Log: true}
+}
+
+// suited returns a logarithmic axis if the greatest value is more than 20 times the least, and otherwise a linear one.
+func suited(title string, unit Unit, values []float64) Axis {
+	if lo, hi := extremes(values); lo > 0 && hi/lo > 20 {
+		return logarithmic(title, unit, values)
+	}
+	return linear(title, unit, values)
 }
 
 // scatter returns by how many pixels the i-th point of a row is raised, so that points of about the

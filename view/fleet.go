@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"chronoscope/fleet"
@@ -87,7 +86,6 @@ func multiples(d record.Fleet) Section {
 func multiple(d record.Fleet, f fleet.RankedFigure) Chart {
 	c := Chart{Title: fleetFigure(f.Topic, f.Name, f.Quantity), Label: fleetFigure(f.Topic, f.Name, f.Quantity)}
 	same, differ := 1.0, false
-	values := []float64{0.95, 1.05}
 	for i, tier := range f.Tiers {
 		row := Row{Name: inUnit(tier.Median, f.Unit), Figure: stats.Count(tier.Nodes, "node")}
 		var ratios []float64
@@ -98,7 +96,6 @@ func multiple(d record.Fleet, f fleet.RankedFigure) Chart {
 			ratios = append(ratios, p.Ratio.Value)
 			if p.Outlier && p.Node >= 0 && p.Node < len(d.Nodes) {
 				row.Points = append(row.Points, Point{At: p.Ratio.Value, Mark: "dot", Look: SeriesLook(1), Title: fmt.Sprintf("%s: %.3f times its tier", d.Nodes[p.Node].Name, p.Ratio.Value), Rise: scatter(len(row.Points))})
-				values = append(values, p.Ratio.Value)
 			}
 		}
 		if len(ratios) == 0 {
@@ -109,13 +106,12 @@ func multiple(d record.Fleet, f fleet.RankedFigure) Chart {
 		at := func(share float64) float64 { return stats.Quantile(ratios, share) }
 		row.Spans = []Span{{at(0.05), at(0.95), "thin", "nine of ten machines"}}
 		row.Bars = []Span{{at(0.25), at(0.75), "box", "the middle half of the machines"}}
-		values = append(values, math.Min(at(0.05), 1), math.Max(at(0.95), 1))
 		c.Rows = append(c.Rows, row)
 	}
 	if !differ {
 		return Chart{}
 	}
 	c.Marker = &same
-	c.X = logarithmic("times the tier's median", Plain, values)
+	c.X = logarithmic("times the tier's median", Plain, c.xs(0.95, 1.05))
 	return c
 }

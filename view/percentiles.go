@@ -113,9 +113,6 @@ func runDistribution(all []program.Report, unit stats.TimeUnit) Chart {
 			c.Series = append(c.Series, outliers)
 		}
 	}
-	c.X = linear("time by the clock", Time, values)
-	if lo, hi := extremes(values); lo > 0 && hi/lo > 20 {
-		c.X = logarithmic("time by the clock", Time, values)
-	}
+	c.X = suited("time by the clock", Time, values)
 	return c
 }

@@ -256,11 +256,7 @@ func programTimes(all []program.Report, unit stats.TimeUnit) Section {
 			values = append(values, r.WallNs)
 		}
 	}
-	x := linear("time", Time, values)
-	if lo, hi := extremes(values); lo > 0 && hi/lo > 20 {
-		x = logarithmic("time", Time, values)
-	}
-	chart := Chart{Label: "Runs of each command, and its time alone on the machine", X: x}
+	chart := Chart{Label: "Runs of each command, and its time alone on the machine", X: suited("time", Time, values)}
 	t := table(words("command"), numbers("time", "text:±", "page:95 % interval", "wall", "CPU", "waited", "page:blocked", "memory", "runs"), words("verdict", "page:reasons"))
 	for _, p := range all {
 		chart.Rows = append(chart.Rows, programRow(p, unit))

@@ -188,7 +188,6 @@ func intervalCounting(samples []validate.CellSamples) Section {
 		{"by times", func(x validate.CellSamples) []stats.Float { return x.TimesNs }},
 		{"by getrusage", func(x validate.CellSamples) []stats.Float { return x.GetrusageNs }},
 	} {
-		var times []float64
 		chart := Chart{Title: account.title, Label: "Error of interval counting " + account.title, Y: Axis{Title: "error", Lo: -1, Hi: 1, Unit: Shares}}
 		for i, r := range regimesOf(samples, func(x validate.CellSamples) validate.Regime { return x.Regime }) {
 			one := Series{Look: i}
@@ -198,13 +197,13 @@ func intervalCounting(samples []validate.CellSamples) Section {
 						continue
 					}
 					off := (ns.Value() - x.Expected.Value) / x.Expected.Value
-					times = append(times, x.Expected.Value)
 					one.Points = append(one.Points, XY{x.Expected.Value, math.Max(-1, math.Min(1, off)), fmt.Sprintf("%s: %s of %s, %s", r, written(x.Expected), x.Work, signed(off))})
 				}
 			}
 			chart.Series = append(chart.Series, one)
 		}
-		if chart.X = logarithmic("expected time", Time, times); len(times) > 0 {
+		if times := chart.xs(); len(times) > 0 {
+			chart.X = logarithmic("expected time", Time, times)
 			s.Charts = append(s.Charts, chart)
 		}
 	}
