@@ -12,46 +12,56 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
+	"context"
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"chronoscope/bench/internal/command"
+	"chronoscope/bench/internal/peer"
+	"chronoscope/machine"
 )
 
-func main() {
-	tool := flag.String("chronoscope", "chronoscope", "the `program` to judge")
-	limit := flag.Duration("time", 3*time.Minute, "for how long each of the two cases is measured")
-	cpu := flag.Int("cpu", 1, "the `CPU` of the known work")
-	other := flag.Int("other", 0, "another `CPU`")
-	budget := flag.String("budget", "0.25%", "serve's budget: half of the one to judge")
-	work := flag.Bool("work", false, "do the known work, and nothing else")
-	flag.Parse()
+func main() { command.Main("neighbour", run) }
+
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("neighbour", flag.ContinueOnError)
+	tool := flags.String("chronoscope", "chronoscope", "the `program` to judge")
+	limit := flags.Duration("time", 3*time.Minute, "for how long each of the two cases is measured")
+	cpu := flags.Int("cpu", 1, "the `CPU` of the known work")
+	other := flags.Int("other", 0, "another `CPU`")
+	budget := flags.String("budget", "0.25%", "serve's budget: half of the one to judge")
+	work := flags.Bool("work", false, "do the known work, and nothing else")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
 	if *work {
 		fmt.Fprintln(io.Discard, knownWork())
-		return
+		return nil
 	}
 	for _, c := range []struct {
 		name     string
 		cpu      int
 		mostCost float64
 	}{{"another CPU", *other, 0.003}, {"the same CPU", *cpu, 0.01}} {
-		e, err := measure(*tool, *budget, c.cpu, *cpu, *limit)
+		e, err := measure(ctx, *tool, *budget, c.cpu, *cpu, *limit)
 		if err != nil {
-			log.Fatalf("serve on %s: %v", c.name, err)
+			return fmt.Errorf("serve on %s: %w", c.name, err)
 		}
-		fmt.Printf("serve on %s: %v; at most %.1f %% are allowed: %s\n", c.name, e, 100*c.mostCost, e.verdict(1+c.mostCost))
+		fmt.Fprintf(stdout, "serve on %s: %v; at most %.1f %% are allowed: %s\n", c.name, e, 100*c.mostCost, e.verdict(1+c.mostCost))
 	}
+	return nil
 }
 
 // knownWork takes some 60 ms: dependent multiplications, and dependent loads from 8 MiB.
@@ -72,12 +82,12 @@ func knownWork() uint64 {
 }
 
 // measure compares two times of known work: while serve runs on its own CPU, and while serve is stopped.
-func measure(tool, budget string, serveCPU, workCPU int, limit time.Duration) (e effect, err error) {
+func measure(ctx context.Context, tool, budget string, serveCPU, workCPU int, limit time.Duration) (e effect, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return e, err
 	}
-	serve := exec.Command(tool, "serve", "--web.listen-address", "127.0.0.1:0", "--budget", budget, "--cpu", strconv.Itoa(serveCPU))
+	serve := exec.CommandContext(ctx, tool, "serve", "--web.listen-address", "127.0.0.1:0", "--budget", budget, "--cpu", strconv.Itoa(serveCPU))
 	said, err := serve.StderrPipe()
 	if err != nil {
 		return e, err
@@ -98,17 +108,15 @@ func measure(tool, budget string, serveCPU, workCPU int, limit time.Duration) (e
 		return e, err
 	}
 	pid, work := strconv.Itoa(serve.Process.Pid), self+" -work"
-	said2 := &strings.Builder{}
 	before := cpuSeconds(serve.Process.Pid)
-	run := exec.Command(tool, "run", "--format", "json", "--cpu", strconv.Itoa(workCPU), "--max-runs", "100000",
+	stolen := stolenSeconds(workCPU)
+	text, err := peer.Output(ctx, "", tool, "run", "--format", "json", "--cpu", strconv.Itoa(workCPU), "--max-runs", "100000",
 		"--max-time", (limit / 2).String(), "--precision", "0.001%", "--prepare", "kill -STOP "+pid, "--prepare", "kill -CONT "+pid, work, work)
-	run.Stderr = said2
-	text, err := run.Output()
 	if err != nil {
-		return e, fmt.Errorf("chronoscope run: %w: %s", err, said2)
+		return e, err
 	}
 	e, err = effectOf(text)
-	e.serveSeconds = cpuSeconds(serve.Process.Pid) - before
+	e.serveSeconds, e.stolenSeconds = cpuSeconds(serve.Process.Pid)-before, stolenSeconds(workCPU)-stolen
 	return e, err
 }
 
@@ -153,15 +161,26 @@ func cpuSeconds(pid int) (seconds float64) {
 	return seconds
 }
 
+// stolenSeconds returns the steal of a CPU since the start of the system.
+func stolenSeconds(cpu int) float64 {
+	times, err := machine.ReadCPUTimes(os.DirFS("/"), cpu)
+	if err != nil {
+		return math.NaN()
+	}
+	return times.StolenNs / 1e9
+}
+
 // effect is how much longer work takes while serve runs.
 type effect struct {
-	ratio, lo, hi, serveSeconds float64
-	medians                     string // run's own comparison
-	pairs                       int
+	ratio, lo, hi float64
+	serveSeconds  float64 // its CPU time
+	stolenSeconds float64 // the steal of the work's CPU, in both halves
+	medians       string  // run's own comparison
+	pairs         int
 }
 
 func (e effect) String() string {
-	return fmt.Sprintf("the mean time is %+.3f %% (95 %% interval %+.3f to %+.3f), of %d pairs; %s; serve used %.2f s", 100*(e.ratio-1), 100*(e.lo-1), 100*(e.hi-1), e.pairs, e.medians, e.serveSeconds)
+	return fmt.Sprintf("the mean time is %+.3f %% (95 %% interval %+.3f to %+.3f), of %d pairs; %s; serve used %.2f s; %.2f s of the work's CPU were stolen", 100*(e.ratio-1), 100*(e.lo-1), 100*(e.hi-1), e.pairs, e.medians, e.serveSeconds, e.stolenSeconds)
 }
 
 // verdict compares the ratio with the largest one that is allowed.
@@ -176,43 +195,56 @@ func (e effect) verdict(most float64) string {
 }
 
 // effectOf returns the ratio of the mean times of the pairs in a document of run. Medians would not show what
-// serve costs, as most runs see none of its turns.
+// serve costs, as most runs see none of its turns. Stolen time stays in: a document has that of all CPUs only.
 func effectOf(text []byte) (e effect, err error) {
-	var document struct {
-		Results []struct {
-			Runs []struct {
-				Wall     float64 `json:"wall_ns"`
-				Steal    float64 `json:"steal_ns"`
-				Rejected bool    `json:"rejected"`
-			} `json:"runs"`
-		} `json:"results"`
-		Pairs []struct {
-			Ratio struct{ Value, Lo, Hi float64 } `json:"ratio"`
-		} `json:"pairs"`
-	}
-	if err := json.Unmarshal(text, &document); err != nil {
+	document, err := peer.Read(text)
+	if err != nil {
 		return e, err
 	}
 	if len(document.Results) != 2 || len(document.Pairs) != 1 {
 		return e, fmt.Errorf("%d results", len(document.Results))
 	}
-	var times [2][]float64
-	for i, r := range document.Results {
-		for _, run := range r.Runs {
-			if !run.Rejected {
-				times[i] = append(times[i], run.Wall-run.Steal)
-			}
-		}
-	}
-	e.ratio, e.lo, e.hi, e.pairs = ratioOfMeans(times[0], times[1])
+	e.ratio, e.lo, e.hi, e.pairs = ratioOfMeans(pairs(document.Results[0].Runs, document.Results[1].Runs))
 	r := document.Pairs[0].Ratio
 	e.medians = fmt.Sprintf("the median alone on the machine %+.3f %% (%+.3f to %+.3f)", 100*(r.Value-1), 100*(r.Lo-1), 100*(r.Hi-1))
 	return e, nil
 }
 
-// ratioOfMeans returns mean(b)/mean(a) with its 95 % interval, by the delta method over pairs.
+// pairs returns the times of runs that followed one another, one of each series. It leaves out pairs with a run that was
+// rejected, so that drift hits both of a pair alike.
+func pairs(first, second []peer.Run) (a, b []float64) {
+	type run struct {
+		peer.Run
+		isSecond bool
+	}
+	var all []run
+	for _, r := range first {
+		all = append(all, run{r, false})
+	}
+	for _, r := range second {
+		all = append(all, run{r, true})
+	}
+	slices.SortStableFunc(all, func(x, y run) int { return x.Started.Compare(y.Started) })
+	for i := 0; i+1 < len(all); i++ {
+		x, y := all[i], all[i+1]
+		if x.isSecond == y.isSecond { // the other run of this round is missing
+			continue
+		}
+		i++
+		if x.Rejected || y.Rejected {
+			continue
+		}
+		if x.isSecond {
+			x, y = y, x
+		}
+		a, b = append(a, x.WallNs), append(b, y.WallNs)
+	}
+	return a, b
+}
+
+// ratioOfMeans returns mean(b)/mean(a) with its 95 % interval, by the delta method over pairs. a and b have the same length.
 func ratioOfMeans(a, b []float64) (ratio, lo, hi float64, pairs int) {
-	pairs = min(len(a), len(b))
+	pairs = len(a)
 	var sumA, sumB float64
 	for i := range pairs {
 		sumA += a[i]

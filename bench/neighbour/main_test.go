@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 // Of simulated pairs with a true cost of 0.4 %, in rare turns that delay a run by 6 %, about 95 % of the intervals
@@ -33,5 +35,40 @@ func TestRatioOfMeans(t *testing.T) {
 	}
 	if covered < 920 || covered > 975 { // binomial: 950 +- 7
 		t.Errorf("%d of %d intervals hold the true ratio", covered, tries)
+	}
+}
+
+// A run that was rejected, or that has no other run beside it, takes its own pair away, and shifts no later one: of work that
+// drifts by 5 % a round and takes exactly 1 % longer, the interval is 1.01 alone. Stolen time, which is that of all CPUs, does not
+// make the second half faster, and a ratio that is not known is no number.
+func TestPairsKeepTheirRound(t *testing.T) {
+	type run map[string]any
+	var runs [2][]run
+	at := time.Unix(1e9, 0)
+	for round := range 12 {
+		for place := range 2 {
+			second := (round + place) % 2 // both orders
+			at = at.Add(time.Second)
+			ns := 60e6 * math.Pow(1.05, float64(round)) * (1 + 0.01*float64(second))
+			r := run{"started": at, "wall_ns": ns, "steal_ns": 1e7 * float64(second), "rejected": second == 0 && round == 3}
+			if second == 1 && round == 7 {
+				continue
+			}
+			runs[second] = append(runs[second], r)
+		}
+	}
+	text, err := json.Marshal(map[string]any{
+		"results": []map[string]any{{"runs": runs[0]}, {"runs": runs[1]}},
+		"pairs":   []map[string]any{{"ratio": map[string]any{"value": nil, "lo": nil, "hi": nil}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := effectOf(text)
+	if err != nil || e.pairs != 10 || math.Abs(e.ratio-1.01) > 1e-9 || e.hi-e.lo > 1e-9 {
+		t.Errorf("%+v: %v", e, err)
+	}
+	if want := "the median alone on the machine +NaN % (+NaN to +NaN)"; e.medians != want {
+		t.Errorf("%q", e.medians)
 	}
 }
