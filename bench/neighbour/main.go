@@ -12,7 +12,9 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -30,6 +32,7 @@ import (
 
 	"chronoscope/bench/internal/command"
 	"chronoscope/bench/internal/peer"
+	"chronoscope/clock"
 	"chronoscope/machine"
 )
 
@@ -102,7 +105,7 @@ func measure(ctx context.Context, tool, budget string, serveCPU, workCPU int, li
 	}()
 	address, err := listening(said)
 	if err == nil {
-		err = surveyed(address)
+		err = surveyed(ctx, address)
 	}
 	if err != nil {
 		return e, err
@@ -133,10 +136,10 @@ func listening(said io.Reader) (string, error) {
 	return "", fmt.Errorf("serve does not listen")
 }
 
-// surveyed waits until serve has made its first survey, for a minute at most. The later surveys come about an hour
-// apart.
-func surveyed(address string) error {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+// surveyed waits until serve has made its first survey, for five minutes at most: it waits until the budget allows it. The later
+// surveys come about an hour apart.
+func surveyed(ctx context.Context, address string) error {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end) && ctx.Err() == nil; clock.Wait(ctx, time.Second) {
 		answer, err := http.Get("http://" + address + "/metrics")
 		if err != nil {
 			return err
@@ -147,7 +150,7 @@ func surveyed(address string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("serve makes no survey")
+	return cmp.Or(ctx.Err(), errors.New("serve makes no survey"))
 }
 
 // cpuSeconds returns the CPU time that a process has used; a clock tick is 10 ms for programs.

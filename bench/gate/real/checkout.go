@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"debug/elf"
 	"embed"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -52,7 +55,7 @@ func (e experiment) checkOut(ctx context.Context, dir string) (checkout, error) 
 		}
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "-f"}, {"-c", "user.name=gate", "-c", "user.email=gate@localhost", "commit", "-q", "-m", "base"}} {
-		if err := c.git(ctx, args...); err != nil {
+		if _, err := c.git(ctx, args...); err != nil {
 			return c, err
 		}
 	}
@@ -86,47 +89,73 @@ func copyModule(to, from string) error {
 	})
 }
 
-func (c checkout) git(ctx context.Context, args ...string) error {
-	if out, err := exec.CommandContext(ctx, "git", append([]string{"-C", c.dir}, args...)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
+func (c checkout) git(ctx context.Context, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", c.dir}, args...)...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
-	return nil
+	return strings.TrimSpace(string(out)), nil
+}
+
+// tree returns git's name for the content of the module.
+func (c checkout) tree(ctx context.Context) (string, error) {
+	return c.git(ctx, "rev-parse", "HEAD^{tree}")
 }
 
 // reset undoes all changes.
 func (c checkout) reset(ctx context.Context) error {
-	return c.git(ctx, "checkout", "-q", "-f", "HEAD", "--", ".")
+	_, err := c.git(ctx, "checkout", "-q", "-f", "HEAD", "--", ".")
+	return err
 }
 
-// rounds matches a constant of the small suite, which says how often a benchmark repeats its work. loop matches a
-// benchmark with a loop, in any module.
-var (
-	rounds = regexp.MustCompile(`(?m)^const rounds(\w+) = (\d+)$`)
-	loop   = regexp.MustCompile(`(?m)^func (Benchmark\w+)\(b \*testing\.B\) \{\n(?:.*\n)*?\tfor .*\{\n((?:\t\t.*\n)+)\t\}\n`)
-)
+// rounds matches a constant of the small suite, which says how often a benchmark repeats its work.
+var rounds = regexp.MustCompile(`(?m)^const rounds(\w+) = (\d+)$`)
 
-// plant makes n benchmarks take longer by the given share, and returns their names.
-func (c checkout) plant(seed int, share float64, n int) (names []string, err error) {
-	for try := 0; len(names) < n; try++ {
-		if try == 100*n {
-			return nil, fmt.Errorf("%s has no %d benchmarks that can be slowed", c.dir, n)
-		}
-		name, err := c.slow(seed+1000*try, share, names)
+// turns returns the number of iterations to one in which the body runs twice, so that a benchmark takes longer by the share.
+// It returns an error if no number comes within a tenth of the share.
+func turns(share float64) (int, error) {
+	n := max(1, math.Round(1/share))
+	if math.Abs(1/n-share) > share/10 {
+		return 0, fmt.Errorf("-planted %g: in a module the body of a loop runs twice in one iteration of n: choose 1, 0.5, 0.33, 0.25 or less", share)
+	}
+	return int(n), nil
+}
+
+// plant makes n benchmarks, of those that the expression chooses, take longer by the given share, and returns their names.
+func (c checkout) plant(seed int, share float64, n int, bench string) (names []string, err error) {
+	function, _, _ := strings.Cut(bench, "/") // what follows chooses sub-benchmarks
+	chosen, err := regexp.Compile(function)
+	if err != nil {
+		return nil, err
+	}
+	for try := range n {
+		name, err := c.slow(seed+1000*try, share, func(name string) bool { return chosen.MatchString(name) && !slices.Contains(names, name) })
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%d of %d benchmarks were slowed, then: %w", len(names), n, err)
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = append(names, name)
 	}
 	return names, nil
 }
 
-// slow makes one benchmark take longer by the given share, unless it is one of those already slowed, and returns its
-// name. In the small suite it raises the count of repetitions. In other modules the body of the loop runs once more in
-// some iterations.
-func (c checkout) slow(seed int, share float64, slowed []string) (name string, err error) {
-	path, content, at, err := c.pick(seed, "_test.go", rounds, loop)
+// slow makes one benchmark take longer by the given share, and returns its name. In the small suite it raises the count of
+// repetitions. In other modules the body of the loop runs once more in some iterations.
+func (c checkout) slow(seed int, share float64, isOpen func(name string) bool) (name string, err error) {
+	path, content, at, err := c.pick(seed, "_test.go", func(content []byte) (all []int) {
+		for _, m := range rounds.FindAllSubmatchIndex(content, -1) {
+			if isOpen("Benchmark" + string(content[m[2]:m[3]])) {
+				all = append(all, m[0])
+			}
+		}
+		return all
+	}, func(content []byte) (all []int) {
+		for _, l := range timedLoops(content) {
+			if isOpen(l.name) {
+				all = append(all, l.at)
+			}
+		}
+		return all
+	})
 	if err != nil {
 		return "", err
 	}
@@ -135,36 +164,49 @@ func (c checkout) slow(seed int, share float64, slowed []string) (name string, e
 		if err != nil {
 			return "", err
 		}
-		if name = "Benchmark" + string(content[at+m[2]:at+m[3]]); slices.Contains(slowed, name) {
-			return name, nil
-		}
-		return name, splice(path, content, at+m[4], at+m[5], strconv.Itoa(int(float64(n)*(1+share)+0.5)))
+		return "Benchmark" + string(content[at+m[2]:at+m[3]]), splice(path, content, at+m[4], at+m[5], strconv.Itoa(int(float64(n)*(1+share)+0.5)))
 	}
-	m := loop.FindSubmatchIndex(content[at:])
-	body := string(content[at+m[4] : at+m[5]])
-	if name = string(content[at+m[2] : at+m[3]]); slices.Contains(slowed, name) {
-		return name, nil
+	n, err := turns(share)
+	if err != nil {
+		return "", err
 	}
-	again := fmt.Sprintf("\t\tif planted%[1]s++; planted%[1]s%%%[2]d == 0 {\n%[3]s\t\t}\n", name, int(1/share+0.5), strings.ReplaceAll(body, "\t\t", "\t\t\t"))
-	return name, splice(path, fmt.Appendf(content, "\nvar planted%s int\n", name), at+m[5], at+m[5], again)
+	all := timedLoops(content)
+	l := all[slices.IndexFunc(all, func(l timedLoop) bool { return l.at == at })]
+	// A line of its own ends a comment after the body.
+	body := strings.TrimRight(string(content[l.first:l.last]), "\n\t ")
+	again := fmt.Sprintf("\n\t\tif planted%[1]s++; planted%[1]s%%%[2]d == 0 {%[3]s\n\t\t}\n\t", l.name, n, strings.ReplaceAll(body, "\n\t\t", "\n\t\t\t"))
+	return l.name, splice(path, fmt.Appendf(content, "\nvar planted%s int\n", l.name), l.first+len(body), l.last, again)
 }
 
-// edit makes one of four edits that change nothing, at a place chosen by the seed, and returns its kind.
+// starts returns a function that finds the offsets at which an expression matches.
+func starts(e *regexp.Regexp) func([]byte) []int {
+	return func(content []byte) (all []int) {
+		for _, m := range e.FindAllIndex(content, -1) {
+			all = append(all, m[0])
+		}
+		return all
+	}
+}
+
+// edit makes one of four edits that change nothing, at a place chosen by the seed, and returns its kind. What it adds is
+// called once, when the package is initialised, since the linker leaves out what nothing calls.
 func (c checkout) edit(seed int) (name string, err error) {
-	path, content, at, err := c.pick(seed, ".go", regexp.MustCompile(`(?m)^func \w+\(`))
+	path, content, at, err := c.pick(seed, ".go", starts(regexp.MustCompile(`(?m)^func \w+\(`)))
 	if err != nil {
 		return "", err
 	}
 	rng := rand.New(rand.NewPCG(uint64(seed), 0xed17))
 	size := 1 + rng.IntN(40)
-	switch name = []string{"comment", "unused function", "longer string", "import"}[seed%4]; name {
+	added := func(argument, kind, body string) error {
+		return splice(path, content, at, at, fmt.Sprintf("var Kept%[1]d = kept%[1]d(%[2]s)\n\n//go:noinline\nfunc kept%[1]d(x %[3]s) int {\n%[4]s}\n\n", seed, argument, kind, body))
+	}
+	switch name = []string{"comment", "function", "string", "import"}[seed%4]; name {
 	case "comment":
 		return name, splice(path, content, at, at, strings.Repeat("// Nothing else is said of it.\n", size)+"\n")
-	case "unused function":
-		// A variable refers to it, since the linker leaves out what nothing refers to.
-		return name, splice(path, content, at, at, fmt.Sprintf("var Kept%[1]d = kept%[1]d\n\nfunc kept%[1]d(x int) int {\n%[2]s\treturn x\n}\n\n", seed, strings.Repeat("\tx = x*3 + x>>1\n", size)))
-	case "longer string":
-		return name, splice(path, content, at, at, fmt.Sprintf("var Kept%d = %q\n\n", seed, strings.Repeat("longer and longer ", size)))
+	case "function":
+		return name, added("1", "int", strings.Repeat("\tx = x*3 + x>>1\n", size)+"\treturn x\n")
+	case "string":
+		return name, added(strconv.Quote(strings.Repeat("longer and longer ", size)), "string", "\treturn len(x)\n")
 	}
 	imported := []string{"expvar", "net/rpc", "encoding/xml", "text/template", "archive/zip", "image/png", "go/format", "database/sql"}[rng.IntN(8)]
 	clause := regexp.MustCompile(`(?m)^package \w+.*\n`).FindIndex(content)
@@ -174,8 +216,8 @@ func (c checkout) edit(seed int) (name string, err error) {
 // directive matches a line for the compiler, which has to stay above its function.
 var directive = regexp.MustCompile(`(?m)^//go:\w+.*\n\z`)
 
-// pick chooses a random place that one of the expressions matches, in a file whose name has the suffix.
-func (c checkout) pick(seed int, suffix string, expressions ...*regexp.Regexp) (path string, content []byte, at int, err error) {
+// pick chooses a random place in a file whose name has the suffix, of those that the first of the functions finds which finds any.
+func (c checkout) pick(seed int, suffix string, finds ...func(content []byte) []int) (path string, content []byte, at int, err error) {
 	type place struct {
 		path    string
 		content []byte
@@ -186,7 +228,7 @@ func (c checkout) pick(seed int, suffix string, expressions ...*regexp.Regexp) (
 		return "", nil, 0, err
 	}
 	var places []place
-	for _, e := range expressions {
+	for _, find := range finds {
 		for _, path := range files {
 			if strings.HasSuffix(path, "_test.go") != (suffix == "_test.go") {
 				continue
@@ -198,11 +240,11 @@ func (c checkout) pick(seed int, suffix string, expressions ...*regexp.Regexp) (
 			if bytes.Contains(content, []byte("//go:build")) {
 				continue
 			}
-			for _, m := range e.FindAllIndex(content, -1) {
-				if directive.Match(content[:m[0]]) {
+			for _, at := range find(content) {
+				if directive.Match(content[:at]) {
 					continue
 				}
-				places = append(places, place{path, content, m[0]})
+				places = append(places, place{path, content, at})
 			}
 		}
 		if len(places) > 0 {
@@ -214,6 +256,27 @@ func (c checkout) pick(seed int, suffix string, expressions ...*regexp.Regexp) (
 	}
 	p := places[rand.New(rand.NewPCG(uint64(seed), 0x9ace)).IntN(len(places))]
 	return p.path, p.content, p.at, nil
+}
+
+// code returns a hash of the machine code of the test binary of the module's first package. It leaves out line numbers, data, and the
+// number of the build.
+func (c checkout) code(ctx context.Context) (string, error) {
+	binary := c.dir + ".test"
+	defer os.Remove(binary)
+	if out, err := exec.CommandContext(ctx, "go", "test", "-C", c.dir, "-c", "-ldflags=-buildid=", "-o", binary, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go test -c: %w: %s", err, out)
+	}
+	file, err := elf.Open(binary)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text := file.Section(".text")
+	if text == nil {
+		return "", fmt.Errorf("%s has no machine code", binary)
+	}
+	code, err := text.Data()
+	return fmt.Sprintf("%x", sha256.Sum256(code)), err
 }
 
 // splice writes a file with the bytes between from and to replaced by text.

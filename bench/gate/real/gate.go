@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"chronoscope/bench/internal/peer"
 	"chronoscope/stats"
 )
 
@@ -32,16 +32,14 @@ func (g gate) judge(ctx context.Context, c checkout, o outcome) (outcome, error)
 	args := []string{
 		"bench", g.packages, "-C", c.dir, "--against", "HEAD", "--bench", g.bench, "--quick", "--max-time", g.maxTime.String(),
 		"--max-regression", strconv.FormatFloat(100*g.limit, 'g', -1, 64) + "%", "--layouts", strconv.Itoa(g.layouts),
-		"--nice", strconv.Itoa(g.nice), "--fail-fast=" + strconv.FormatBool(g.failFast), "--seed", strconv.Itoa(o.seed + 1), "--format", "json",
+		"--nice", strconv.Itoa(g.nice), "--fail-fast=" + strconv.FormatBool(g.failFast), "--seed", strconv.Itoa(o.Seed + 1), "--format", "json",
 	}
-	tool := exec.CommandContext(ctx, g.tool, args...)
-	tool.Cancel = func() error { return tool.Process.Signal(syscallInterrupt) }
-	tool.WaitDelay = time.Minute
+	tool := peer.Command(ctx, g.tool, args...)
 	var out, said bytes.Buffer
 	tool.Stdout, tool.Stderr = &out, &said
 	began := time.Now()
 	err := tool.Run()
-	o.seconds = time.Since(began).Seconds()
+	o.Seconds = time.Since(began).Seconds()
 	if ctx.Err() != nil {
 		return o, ctx.Err()
 	}
@@ -49,37 +47,37 @@ func (g gate) judge(ctx context.Context, c checkout, o outcome) (outcome, error)
 	if err != nil && (!errors.As(err, &exited) || exited.ExitCode() != statusSlower) {
 		return o, fmt.Errorf("%s %s: %w\n%s", g.tool, strings.Join(args, " "), err, said.Bytes())
 	}
-	o.status = tool.ProcessState.ExitCode()
+	o.Status = tool.ProcessState.ExitCode()
 	return o, o.take(out.Bytes())
 }
 
 // take counts on which side of the limit the pairs of a document lie, and notes the loudest verdict on a pair. It
 // returns an error if the gate judged no pair.
 func (o *outcome) take(document []byte) error {
-	var d struct{ Pairs []stats.Pair }
-	if err := json.Unmarshal(document, &d); err != nil {
+	d, err := peer.Read(document)
+	if err != nil {
 		return err
 	}
 	hit := map[string]bool{}
-	defer func() { o.found = len(hit) }()
+	defer func() { o.Found = len(hit) }()
 	for _, p := range d.Pairs {
 		if p.Joint == nil || p.Joint.Side == "" {
 			continue
 		}
 		name := p.B[strings.Index(p.B, ".Benchmark")+1:]
 		slowed, _, _ := strings.Cut(name, "/")
-		o.pairs++
+		o.Pairs++
 		*o = o.hear(p, name)
 		switch {
-		case p.Joint.Side == stats.Beyond && slices.Contains(o.planted, slowed):
+		case p.Joint.Side == stats.Beyond && slices.Contains(o.Planted, slowed):
 			hit[slowed] = true
 		case p.Joint.Side == stats.Beyond:
-			o.blamed++
+			o.Blamed++
 		case p.Joint.Side == stats.Open:
-			o.undecided++
+			o.Undecided++
 		}
 	}
-	if o.pairs == 0 {
+	if o.Pairs == 0 {
 		return fmt.Errorf("the gate judged no benchmark")
 	}
 	return nil

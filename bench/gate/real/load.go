@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,10 +12,9 @@ import (
 	"time"
 )
 
-const syscallInterrupt = syscall.SIGINT
-
-// load starts the competitors of the gate on each CPU, and returns a function that ends them.
-func load(kind string) (release func(), err error) {
+// load starts the competitors of the gate on each CPU, and returns a function that ends them. Its error says that some had ended
+// before, so that the gate ran under a smaller load.
+func load(kind string) (release func() error, err error) {
 	competitors := []string{}
 	switch n, err := strconv.Atoi(kind); {
 	case kind == "none":
@@ -32,28 +32,32 @@ func load(kind string) (release func(), err error) {
 		return nil, err
 	}
 	var started []*exec.Cmd
-	release = func() {
+	release = func() error {
+		lost := 0
 		for _, c := range started {
-			_ = c.Process.Kill()
+			_ = c.Process.Signal(syscall.SIGTERM)
 			_ = c.Wait()
+			if status, is := c.ProcessState.Sys().(syscall.WaitStatus); !is || !status.Signaled() || status.Signal() != syscall.SIGTERM {
+				lost++
+			}
 		}
+		if lost > 0 {
+			return fmt.Errorf("%d of %d competitors ended before the gate did", lost, len(started))
+		}
+		return nil
 	}
 	for _, kind := range competitors {
 		for range runtime.NumCPU() {
 			c := exec.Command(self, "-compete", kind)
 			c.Env = append(os.Environ(), "GOMAXPROCS=1")
 			if err := c.Start(); err != nil {
-				release()
-				return nil, err
+				return nil, errors.Join(err, release())
 			}
 			started = append(started, c)
 		}
 	}
 	return release, nil
 }
-
-// longest is how long a competitor lives if nobody ends it.
-const longest = 10 * time.Minute
 
 // compete runs as a competitor: an endless loop, or one that computes and sleeps for exponentially distributed
 // times, like the competitors of the recordings that the simulation replays. It ends with the process that
@@ -62,9 +66,9 @@ func compete(kind string) {
 	times := map[string]struct{ computes, sleeps time.Duration }{
 		"endless": {time.Second, 0}, "long": {3 * time.Millisecond, 20 * time.Millisecond}, "short": {100 * time.Microsecond, 2 * time.Millisecond},
 	}[kind]
-	parent, began := os.Getppid(), time.Now()
+	parent := os.Getppid()
 	random := func(mean time.Duration) time.Duration { return time.Duration(rand.ExpFloat64() * float64(mean)) }
-	for time.Since(began) < longest && os.Getppid() == parent {
+	for os.Getppid() == parent {
 		for from, length := time.Now(), random(times.computes); time.Since(from) < length; {
 		}
 		if times.sleeps > 0 {

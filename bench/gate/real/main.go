@@ -1,23 +1,27 @@
 // Command real runs the gate of chronoscope bench again and again on this machine: on code that did not change,
 // on a suite in which one benchmark takes longer, and on a module with edits that change nothing. Each gate
-// adds a line to a file. A run that is started again with the same file continues where the last one ended.
+// adds a line to a file. A run that is started again with the same file and flags continues where the last one ended.
 //
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
-//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -loads none,bursty,4 -nice -20 -max-time 6s -out aa.csv
-//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -planted 0.05 -limit 0.01 -out ab.csv
-//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 100 -module ~/btree -bench Get -layouts 4 -edits -out edits.csv
+//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -loads none,bursty,4 -nice -20 -max-time 6s -out aa.jsonl
+//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 20 -planted 0.05 -limit 0.01 -out ab.jsonl
+//	go run ./gate/real -chronoscope /tmp/chronoscope -gates 100 -module ~/btree -bench Get -layouts 4 -edits -out edits.jsonl
 package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
+
+	"chronoscope/bench/internal/lines"
 )
 
 // experiment holds the values of the flags.
@@ -52,7 +56,7 @@ func main() {
 	flag.IntVar(&e.nice, "nice", 0, "the niceness of the benchmarks, from -20, for root, to 19")
 	flag.BoolVar(&e.failFast, "fail-fast", false, "end each gate as soon as it fails")
 	flag.DurationVar(&e.maxTime, "max-time", 1500*time.Millisecond, "how long a benchmark is measured")
-	flag.StringVar(&e.out, "out", "gates.csv", "the `file` to which each gate adds a line")
+	flag.StringVar(&e.out, "out", "gates.jsonl", "the `file` to which each gate adds a line")
 	flag.StringVar(&load, "compete", "", "be a competitor of this `kind` (the program starts itself so)")
 	flag.Parse()
 	if load != "" {
@@ -73,11 +77,16 @@ func main() {
 
 // run runs the gates that the file does not have yet, with each load in turn, and prints a table of all.
 func (e experiment) run(ctx context.Context) error {
-	known, err := read(e.out)
+	read, err := lines.ReadIfThere[outcome](e.out)
 	if err != nil {
 		return err
 	}
-	defer func() { print(os.Stdout, known) }()
+	known := outcomes(read)
+	if e.module != "" && e.share > 0 {
+		if _, err := turns(e.share); err != nil {
+			return err
+		}
+	}
 	dir, err := os.MkdirTemp("", "gates")
 	if err != nil {
 		return err
@@ -87,18 +96,32 @@ func (e experiment) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	settings, err := e.settings(ctx, checkout)
+	if err != nil {
+		return err
+	}
+	if err := known.check(settings); err != nil {
+		return fmt.Errorf("%s: %w", e.out, err)
+	}
+	defer func() { print(os.Stdout, known) }()
+	base := ""
+	if e.edits {
+		if base, err = checkout.code(ctx); err != nil {
+			return err
+		}
+	}
 	for i := range e.gates {
 		for _, load := range e.loads {
-			o := outcome{kind: e.kind(), load: load, seed: i}
+			o := outcome{Kind: e.kind(), Load: load, Seed: i, Settings: settings}
 			if known.has(o) {
 				continue
 			}
-			if o, err = e.one(ctx, checkout, o); err != nil {
+			if o, err = e.one(ctx, checkout, o, base); err != nil {
 				return err
 			}
 			known = append(known, o)
-			fmt.Fprintf(os.Stderr, "%s %d of %d, load %s: %s\n", o.kind, i+1, e.gates, load, o)
-			if err := o.add(e.out); err != nil {
+			fmt.Fprintf(os.Stderr, "%s %d of %d, load %s: %s\n", o.Kind, i+1, e.gates, load, o)
+			if err := lines.Append(e.out, o); err != nil {
 				return err
 			}
 		}
@@ -119,29 +142,48 @@ func (e experiment) kind() string {
 	return "equal"
 }
 
-// one runs one gate, on a change of its own.
-func (e experiment) one(ctx context.Context, c checkout, o outcome) (outcome, error) {
+// settings returns all that the gates of a file have in common. The tool and the module are named by their content.
+func (e experiment) settings(ctx context.Context, c checkout) (string, error) {
+	path, err := exec.LookPath(e.tool)
+	if err != nil {
+		return "", err
+	}
+	tool, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	tree, err := c.tree(ctx)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("-chronoscope %.6x (SHA-256) -module %.12s (git) -packages %s -bench %s -planted %g -slowed %d -edits=%t -limit %g -layouts %d -nice %d -max-time %v -fail-fast=%t",
+		sha256.Sum256(tool), tree, e.packages, e.bench, e.share, e.slowed, e.edits, e.limit, e.layouts, e.nice, e.maxTime, e.failFast), nil
+}
+
+// one runs one gate, on a change of its own. base is a hash of the machine code without a change.
+func (e experiment) one(ctx context.Context, c checkout, o outcome, base string) (judged outcome, err error) {
 	if err := c.reset(ctx); err != nil {
 		return o, err
 	}
 	if e.edits {
-		edit, err := c.edit(o.seed)
+		if o.Change, err = c.edit(o.Seed); err != nil {
+			return o, err
+		}
+		code, err := c.code(ctx)
 		if err != nil {
 			return o, err
 		}
-		o.change = edit
+		o.SameCode = code == base
 	}
 	if e.share > 0 {
-		slowed, err := c.plant(o.seed, e.share, e.slowed)
-		if err != nil {
+		if o.Planted, err = c.plant(o.Seed, e.share, e.slowed, e.bench); err != nil {
 			return o, err
 		}
-		o.planted = slowed
 	}
-	release, err := load(o.load)
+	release, err := load(o.Load)
 	if err != nil {
 		return o, err
 	}
-	defer release()
+	defer func() { err = errors.Join(err, release()) }()
 	return e.judge(ctx, c, o)
 }
