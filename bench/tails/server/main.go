@@ -53,10 +53,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	server := httptest.NewServer(s)
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(ctx, *duration)
+	during, cancel := context.WithTimeout(ctx, *duration)
 	defer cancel()
-	go s.standStill(ctx, *stall)
-	sent, due := s.attack(server.URL, *rate, *duration)
+	go s.standStill(during, *stall)
+	sent, due := s.attack(ctx, server.URL, *rate, *duration)
 	fmt.Fprintf(stdout, "%d requests at %d a second\n", len(due), *rate)
 	fmt.Fprintf(stdout, "generator, from when it sent    %s\n", stats.TailsOf(sent))
 	fmt.Fprintf(stdout, "generator, from when it was due %s\n", stats.TailsOf(due))
@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		fmt.Fprintf(stdout, "meter 1 in %-3d from when due    %s\n", oneIn[i], r.FromIntended)
 		fmt.Fprintf(stdout, "meter 1 in %-3d from Start       %s\n", oneIn[i], r.Tails)
 	}
-	return nil
+	return ctx.Err()
 }
 
 var oneIn = []int{1, 16, 128}
@@ -102,7 +102,7 @@ func (s *service) makeMeters(ctx context.Context) error {
 // ServeHTTP waits for a slot, and then works.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	number, _ := strconv.Atoi(r.Header.Get("X-Vegeta-Seq"))
-	due := s.began.Load().Add(time.Duration(number) * s.interval)
+	due := s.due(number)
 	s.slots <- struct{}{}
 	starts := make([]meter.Start, len(s.meters))
 	for i, m := range s.meters {
@@ -123,6 +123,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("done\n"))
 }
 
+// due returns when a request is due, given its number from 0: the generator waits for an interval before the first one.
+func (s *service) due(number int) time.Time {
+	return s.began.Load().Add(time.Duration(number+1) * s.interval)
+}
+
 // standStill stops the work on all requests every five seconds.
 func (s *service) standStill(ctx context.Context, length time.Duration) {
 	for length > 0 {
@@ -137,11 +142,12 @@ func (s *service) standStill(ctx context.Context, length time.Duration) {
 	}
 }
 
-// attack makes requests at a fixed rate, whatever becomes of earlier ones. It returns their times in
+// attack makes requests at a fixed rate, whatever becomes of earlier ones, until ctx ends. It returns their times in
 // nanoseconds, from when they were sent and from when they were due.
-func (s *service) attack(url string, rate int, duration time.Duration) (sent, due []float64) {
+func (s *service) attack(ctx context.Context, url string, rate int, duration time.Duration) (sent, due []float64) {
 	attacker := vegeta.NewAttacker(vegeta.Workers(64), vegeta.Connections(4096))
 	target := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodGet, URL: url})
+	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
 	began := time.Now()
 	s.began.Store(&began)
 	for r := range attacker.Attack(target, vegeta.Rate{Freq: rate, Per: time.Second}, duration, "tails") {
@@ -150,7 +156,7 @@ func (s *service) attack(url string, rate int, duration time.Duration) (sent, du
 		}
 		ends := r.Timestamp.Add(r.Latency)
 		sent = append(sent, float64(r.Latency))
-		due = append(due, math.Max(0, float64(ends.Sub(began.Add(time.Duration(r.Seq)*s.interval)))))
+		due = append(due, math.Max(0, float64(ends.Sub(s.due(int(r.Seq))))))
 	}
 	return sent, due
 }
