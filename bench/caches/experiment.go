@@ -64,7 +64,7 @@ func SolveCacheCosts(y [6]float64) CacheCosts {
 }
 
 // measureCaches makes the experiment the given number of times, some 50 µs each. If ctx ends, the result is of
-// the repetitions so far. The error is ctx's, or says that lines can't be flushed here, or that there is no
+// the repetitions so far; nil if these are too few. The error is ctx's, or says that lines can't be flushed here, or that there is no
 // clock.
 func measureCaches(ctx context.Context, e *kbest.Evictor, access Access, repetitions int) (*CacheExperiment, error) {
 	if repetitions < fewestRepetitions || repetitions > mostRepetitions {
@@ -89,6 +89,9 @@ func measureCaches(ctx context.Context, e *kbest.Evictor, access Access, repetit
 			return nil, err
 		}
 		rows = append(rows, t.six())
+	}
+	if len(rows) < fewestRepetitions {
+		return nil, ctx.Err()
 	}
 	x := concludeCaches(access, rows, coreHz)
 	if ctx.Err() == nil && !(x.C.Value > 0) {

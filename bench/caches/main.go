@@ -145,6 +145,15 @@ func printWalks(ctx context.Context, w io.Writer, e *kbest.Evictor, bytes int) e
 	return nil
 }
 
+// numbersOf returns integers in memory of their own. All pages of memory that nothing has written are the same one.
+func numbersOf(ints int) []int32 {
+	numbers := make([]int32, ints)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	return numbers
+}
+
 // executions is the number of executions of the sum, others that of other processes, in Bryant's figures 9.11
 // and 9.12.
 const (
@@ -153,7 +162,7 @@ const (
 )
 
 func printSums(ctx context.Context, w io.Writer, ints int) error {
-	numbers := make([]int32, ints)
+	numbers := numbersOf(ints)
 	fmt.Fprintf(w, "Figure 9.12: the sum of %d integers, %d times, by the wall clock\tleast\tmedian\tgreatest\tgreatest over least (source: 1.1 at both loads)\n", ints, executions)
 	for _, count := range []int{1, 1 + others} {
 		rivals, err := load.Start(ctx, count-1, load.Registers, nil)
@@ -170,7 +179,11 @@ func printSums(ctx context.Context, w io.Writer, ints int) error {
 			kbest.Keep(sum)
 			times = append(times, float64(time.Since(start))/1e6)
 		}
+		err = command.Lost(ctx, rivals)
 		rivals.Stop()
+		if err != nil {
+			return err
+		}
 		slices.Sort(times)
 		fmt.Fprintf(w, "load %d\t%.3f ms\t%.3f\t%.3f\t%.2f\n", count, times[0], stats.Quantile(times, 0.5), times[executions-1], times[executions-1]/times[0])
 	}
@@ -178,16 +191,20 @@ func printSums(ctx context.Context, w io.Writer, ints int) error {
 	return ctx.Err()
 }
 
-func printExperiment(ctx context.Context, w io.Writer, e *kbest.Evictor, repetitions int) error {
+// printExperiment prints what was measured, also if ctx ends.
+func printExperiment(ctx context.Context, w io.Writer, e *kbest.Evictor, repetitions int) (err error) {
 	source := [6]float64{399, 132, 134, 100, 317, 100}
 	fmt.Fprintf(w, "Figure 9.13, %d times\tsource\there, writing\t\there, reading\t\n", repetitions)
 	var runs []*CacheExperiment
 	for _, access := range []Access{Writing, Reading} {
-		x, err := measureCaches(ctx, e, access, repetitions)
-		if err != nil {
-			return err
+		var x *CacheExperiment
+		x, err = measureCaches(ctx, e, access, repetitions)
+		if x != nil {
+			runs = append(runs, x)
 		}
-		runs = append(runs, x)
+		if err != nil {
+			break
+		}
 	}
 	for i, call := range CacheCalls {
 		fmt.Fprintf(w, "%s\t%.0f cycles", call, source[i])
@@ -215,5 +232,5 @@ func printExperiment(ctx context.Context, w io.Writer, e *kbest.Evictor, repetit
 		}
 		fmt.Fprintln(w)
 	}
-	return nil
+	return err
 }

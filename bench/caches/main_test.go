@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"chronoscope/bench/internal/onecpu"
 	"chronoscope/internal/load"
+	"chronoscope/kbest"
 	"chronoscope/machine"
 )
 
@@ -59,6 +62,38 @@ func TestWalk(t *testing.T) {
 		}
 		if len(seen) != 64 || at != 0 {
 			t.Errorf("random %v: %d lines of 64, and ends at %d", random, len(seen), at)
+		}
+	}
+}
+
+// Every page of the integers was written: pages that nothing has written are one page, which stays in the first cache.
+func TestNumbersHaveMemory(t *testing.T) {
+	const page = 4096 / 4
+	numbers := numbersOf(10 * page)
+	for i := 0; i < len(numbers); i += page {
+		if slices.Max(numbers[i:i+page]) == 0 {
+			t.Errorf("page %d was not written", i/page)
+		}
+	}
+}
+
+// If the time is over before the last part, what was measured until then is printed.
+func TestInterruptedExperiment(t *testing.T) {
+	e, err := kbest.NewEvictor(os.DirFS("/"))
+	if err != nil || kbest.Flush([]byte{1}) != nil {
+		t.Skip(err)
+	}
+	defer e.Close()
+	for limit := 200 * time.Millisecond; ; limit *= 4 { // the clock is calibrated first
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		var out bytes.Buffer
+		err := printExperiment(ctx, &out, e, mostRepetitions)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || limit > 10*time.Second {
+			t.Fatalf("%v:\n%s", err, &out)
+		}
+		if strings.Contains(out.String(), "c: no misses") && strings.Contains(out.String(), " ns [") {
+			return
 		}
 	}
 }

@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		}
 		w.Flush()
 	}
-	return ctx.Err()
+	return command.Lost(ctx, rivals)
 }
 
 func parseLengths(list string) ([]float64, error) {

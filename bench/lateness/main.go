@@ -54,24 +54,36 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var all []round
 	for i := range *rounds {
 		var r round
-		var err error
-		for turn := range 3 {
-			switch (i + turn) % 3 {
-			case 0:
-				r.ours, err = here(ctx, *cpu, *interval, *wakes)
-			case 1:
-				r.theirs, err = cyclictest(ctx, *cpu, *interval, *wakes)
-			case 2:
-				r.again, err = cyclictest(ctx, *cpu, *interval, *wakes)
-			}
-			if err != nil {
-				return err
-			}
+		if r, err = roundOf(ctx, i, *cpu, *interval, *wakes); err == nil {
+			err = command.Lost(ctx, competitors)
+		}
+		if err != nil {
+			break
 		}
 		all = append(all, r)
 	}
-	print(stdout, all)
-	return nil
+	if len(all) > 0 {
+		print(stdout, all)
+	}
+	return err
+}
+
+// roundOf lets each have its turn. The order depends on the round's number.
+func roundOf(ctx context.Context, number, cpu int, interval time.Duration, wakes int) (r round, err error) {
+	for turn := range 3 {
+		switch (number + turn) % 3 {
+		case 0:
+			r.ours, err = here(ctx, cpu, interval, wakes)
+		case 1:
+			r.theirs, err = cyclictest(ctx, cpu, interval, wakes)
+		case 2:
+			r.again, err = cyclictest(ctx, cpu, interval, wakes)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
 }
 
 // round has the wake-ups of both tools, and of cyclictest a second time, made one after the other.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,6 +48,20 @@ func TestFiguresOfBoth(t *testing.T) {
 				t.Errorf("%q, want%s", line, want)
 			}
 		}
+	}
+}
+
+// If a round fails, the rounds before it are printed.
+func TestFailedRound(t *testing.T) {
+	folder := t.TempDir()
+	script := "#!/bin/sh\necho x >> " + folder + "/turns\n[ $(wc -l < " + folder + "/turns) -le 2 ] && for i in 1 2 3 4; do echo 0: $i: 5$i; done\n"
+	if err := os.WriteFile(filepath.Join(folder, "cyclictest"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	var out strings.Builder
+	if err := run(t.Context(), []string{"-rounds", "2", "-wakes", "4"}, &out); err == nil || !strings.Contains(out.String(), "cyclictest, 4 wake-ups: worst ") {
+		t.Errorf("%v:\n%s", err, &out)
 	}
 }
 

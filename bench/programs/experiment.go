@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 
+	"chronoscope/bench/internal/command"
+	"chronoscope/bench/internal/cprogram"
+	"chronoscope/bench/internal/peer"
 	"chronoscope/internal/load"
 	"chronoscope/machine"
 	"chronoscope/process"
@@ -54,30 +53,17 @@ func (e *experiment) open(ctx context.Context) (release func(), err error) {
 		e.launcher.Close()
 		os.RemoveAll(e.folder)
 	}
-	if e.program, err = compile(ctx, e.folder); err == nil {
-		err = e.calibrate(ctx)
+	if e.program, err = cprogram.Compile(ctx, e.folder, source); err == nil {
+		e.roundsPerMs, err = cprogram.Calibrate(func(rounds int) (int64, error) {
+			run, err := e.noted(ctx, process.Command{Path: e.program, Args: []string{"chain", strconv.Itoa(rounds)}, CPUs: []int{e.cpu}})
+			return run.WallNs, err
+		})
 	}
 	if err != nil {
 		release()
 		return nil, err
 	}
 	return release, nil
-}
-
-// calibrate finds how many rounds of the chain take a millisecond.
-func (e *experiment) calibrate(ctx context.Context) error {
-	const many = 1e7
-	c := process.Command{Path: e.program, Args: []string{"chain", strconv.Itoa(many)}, CPUs: []int{e.cpu}}
-	least := math.Inf(1)
-	for range 5 {
-		run, err := e.noted(ctx, c)
-		if err != nil {
-			return err
-		}
-		least = math.Min(least, float64(run.WallNs))
-	}
-	e.roundsPerMs = many / (least / 1e6)
-	return nil
 }
 
 // noted makes one run whose events the kernel records. If root calls it, the run's niceness leaves little CPU time to
@@ -113,12 +99,7 @@ type outcome struct {
 	PeerCPUNs  float64 `json:"hyperfine_user_and_system_ns"`
 }
 
-func (o outcome) covered() bool { return o.Estimate.Lo <= o.Truth.Hi && o.Estimate.Hi >= o.Truth.Lo }
-
-// off returns how far the value lies from the truth's interval, as a share.
-func (o outcome) off() float64 {
-	return math.Max(0, math.Max(o.Estimate.Value/o.Truth.Hi-1, 1-o.Estimate.Value/o.Truth.Lo))
-}
+func (o outcome) covered() bool { return cprogram.Covers(o.Estimate, o.Truth) }
 
 func (o outcome) String() string {
 	const ms = 1e6
@@ -179,7 +160,7 @@ func (e *experiment) measure(ctx context.Context, s subject, kind load.Kind) (ou
 	if e.runs > 0 {
 		plan.MinRuns, plan.MaxRuns = e.runs, e.runs
 	}
-	truth := truth{cpu: e.cpu, watch: e.setting.Watch}
+	truth := truth{cpu: e.cpu, losses: cprogram.Losses{Watch: e.setting.Watch}}
 	var refused error
 	results, err := program.Measure(ctx, []program.Command{c}, plan, e.setting, func(program.Progress) {
 		refused = errors.Join(refused, e.alone(ctx, c.Command, rivals, &truth))
@@ -203,31 +184,22 @@ func (e *experiment) measure(ctx context.Context, s subject, kind load.Kind) (ou
 	if e.hyperfine {
 		err = e.byHyperfine(ctx, s, c, &o)
 	}
-	if n := rivals.Lost(); err == nil && n > 0 {
-		err = fmt.Errorf("%d competitors were lost", n)
-	}
-	return o, err
+	return o, errors.Join(err, command.Lost(ctx, rivals))
 }
 
 // alone pauses the competitors, and makes one run that adds to the truth.
 func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.Load, to *truth) error {
-	if err := rivals.Pause(); err != nil {
+	return cprogram.Alone(rivals, func() error {
+		run, err := e.noted(ctx, c)
+		if err == nil {
+			to.add(ctx, run)
+		}
 		return err
-	}
-	time.Sleep(settle)
-	run, err := e.noted(ctx, c)
-	if err == nil {
-		to.add(ctx, run)
-	}
-	return errors.Join(err, rivals.Resume())
+	})
 }
-
-// settle is the longest time that competitors take to stop.
-const settle = 2 * time.Millisecond
 
 // byHyperfine lets hyperfine measure the same subject.
 func (e *experiment) byHyperfine(ctx context.Context, s subject, c program.Command, o *outcome) error {
-	file := filepath.Join(e.folder, "hyperfine.json")
 	line := c.Path
 	for _, word := range c.Args {
 		line += " '" + word + "'"
@@ -236,31 +208,10 @@ func (e *experiment) byHyperfine(ctx context.Context, s subject, c program.Comma
 	if err != nil {
 		return err
 	}
-	h := exec.CommandContext(ctx, "hyperfine", "-N", "--style=none", "--warmup=1", "--runs=5", "--export-json="+file, line)
-	err = h.Start()
-	if back := restore(); back != nil {
-		return back
-	}
-	if err == nil {
-		err = h.Wait()
-	}
-	if err != nil {
+	r, err := peer.Hyperfine(ctx, "-N", "--warmup=1", "--runs=5", line)
+	if err = errors.Join(err, restore()); err != nil {
 		return fmt.Errorf("hyperfine of %s: %w", s.name, err)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var told struct {
-		Results []struct{ Mean, User, System float64 }
-	}
-	if err := json.Unmarshal(text, &told); err != nil {
-		return fmt.Errorf("what hyperfine wrote of %s can't be read: %w", s.name, err)
-	}
-	if len(told.Results) != 1 {
-		return fmt.Errorf("hyperfine wrote %d results of %s, not one", len(told.Results), s.name)
-	}
-	r := told.Results[0]
 	o.PeerWallNs, o.PeerCPUNs = 1e9*r.Mean, 1e9*(r.User+r.System)
 	return nil
 }

@@ -1,58 +1,19 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"text/tabwriter"
 
+	"chronoscope/bench/internal/cprogram"
 	"chronoscope/stats"
 )
 
-// appendTo appends outcomes to a file, one JSON value a line.
-func appendTo(name string, found []outcome) error {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	encoder := json.NewEncoder(f)
-	for _, o := range found {
-		err = errors.Join(err, encoder.Encode(o))
-	}
-	return errors.Join(err, f.Close())
-}
-
-// judgeFile judges the outcomes in such a file.
-func judgeFile(w io.Writer, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	var found []outcome
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		var o outcome
-		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
-			return fmt.Errorf("%s: line %d: %w", name, len(found)+1, err)
-		}
-		found = append(found, o)
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s: line %d: %w", name, len(found)+1, err)
-	}
-	judge(w, found)
-	return nil
-}
-
-// judge writes a table with a row for each subject and load: how many intervals overlap that of the truth, how
-// wide they are, how many were trusted, and how many of the trusted ones are wrong by more than 3 %.
+// judge writes a table with a row for each subject and load: how many intervals of usable results overlap that of the truth, how
+// wide all are, how many were trusted, and how many of the trusted ones are wrong.
 func judge(w io.Writer, found []outcome) {
 	rows := map[string][]outcome{}
 	for _, o := range found {
@@ -68,18 +29,16 @@ func judge(w io.Writer, found []outcome) {
 	table.Flush()
 }
 
-const wrong = 0.03
-
 func row(w io.Writer, name string, all []outcome) {
 	covered, wrongly := 0, 0
 	verdicts := map[stats.Verdict]int{}
 	var widths, truths, errs, peerWalls, peerCPUs []float64
 	for _, o := range all {
 		verdicts[o.Verdict]++
-		if o.covered() {
+		if o.Verdict != stats.Unusable && o.covered() {
 			covered++
 		}
-		if o.Verdict == stats.Trusted && o.off() > wrong {
+		if o.Verdict == stats.Trusted && cprogram.IsWrong(o.Estimate, o.Truth) {
 			wrongly++
 		}
 		widths, truths = append(widths, o.Estimate.RelativeHalfWidth()), append(truths, o.Truth.RelativeHalfWidth())

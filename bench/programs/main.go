@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"chronoscope/bench/internal/command"
+	"chronoscope/bench/internal/lines"
 	"chronoscope/internal/load"
 	"chronoscope/machine"
 )
@@ -42,7 +43,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	if *judged != "" {
-		return judgeFile(stdout, *judged)
+		found, err := lines.Read[outcome](*judged)
+		if err == nil {
+			judge(stdout, found)
+		}
+		return err
 	}
 	if *threads < 1 || *threads > 64 || *repetitions < 1 || *runs < 0 {
 		return errors.New("choose a load of 1 to 64, 1 repetition or more and no negative number of runs")
@@ -64,7 +69,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		fmt.Fprintln(stdout, o)
 	})
 	if *keep != "" {
-		err = errors.Join(err, appendTo(*keep, found))
+		err = errors.Join(err, lines.Append(*keep, found...))
 	}
 	judge(stdout, found)
 	return err

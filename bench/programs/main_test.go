@@ -3,14 +3,15 @@ package main
 import (
 	"context"
 	"math"
-	"time"
-
-	"chronoscope/machine"
-	"chronoscope/process"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"chronoscope/bench/internal/cprogram"
+	"chronoscope/bench/internal/lines"
+	"chronoscope/machine"
+	"chronoscope/process"
 	"chronoscope/stats"
 )
 
@@ -19,35 +20,16 @@ func outcomeOf(truthLo, truthHi, lo, value, hi float64, v stats.Verdict) outcome
 	return outcome{Subject: "sleep", Load: 11, Kind: "registers", Verdict: v, Estimate: e, Truth: stats.Estimate{Value: (truthLo + truthHi) / 2, Lo: truthLo, Hi: truthHi}}
 }
 
-// An interval covers where it meets that of the truth; how far the value is off counts from
-// the truth's nearer end.
-func TestCovered(t *testing.T) {
-	for _, c := range []struct {
-		o       outcome
-		covered bool
-		off     float64
-	}{
-		{outcomeOf(99, 101, 98, 100, 102, stats.Trusted), true, 0},
-		{outcomeOf(99, 100, 100, 102, 104, stats.Trusted), true, 0.02},
-		{outcomeOf(100, 101, 80, 90, 99, stats.Suspect), false, 0.1},
-		{outcomeOf(90, 100, 101, 110, 120, stats.Suspect), false, 0.1},
-	} {
-		if off := c.o.off(); c.o.covered() != c.covered || off < c.off-1e-9 || off > c.off+1e-9 {
-			t.Errorf("%v: covered %v, off by %v", c.o, c.o.covered(), off)
-		}
-	}
-}
-
 // What is kept in two goes is judged together.
 func TestKeepAndJudge(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "found.jsonl")
 	for range 2 {
-		if err := appendTo(name, []outcome{outcomeOf(99, 101, 110, 111, 112, stats.Trusted), outcomeOf(99, 101, 98, 100, 102, stats.Suspect)}); err != nil {
+		if err := lines.Append(name, outcomeOf(99, 101, 110, 111, 112, stats.Trusted), outcomeOf(99, 101, 98, 100, 102, stats.Suspect)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out strings.Builder
-	if err := judgeFile(&out, name); err != nil {
+	if err := run(t.Context(), []string{"-judge", name}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
@@ -57,20 +39,6 @@ func TestKeepAndJudge(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "sleep, load 11") {
 		t.Errorf("%s", &out)
-	}
-}
-
-// A file that can't be read to its end is not judged by its start.
-func TestJudgeOfALineTooLong(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "found.jsonl")
-	o := outcomeOf(99, 101, 98, 100, 102, stats.Trusted)
-	o.Reasons = []string{strings.Repeat("x", 1<<17)}
-	if err := appendTo(name, []outcome{o}); err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	if err := judgeFile(&out, name); err == nil || out.Len() > 0 {
-		t.Errorf("%v:\n%s", err, &out)
 	}
 }
 
@@ -104,7 +72,7 @@ func TestTruth(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	alone := truth{cpu: cpus[0], watch: func(context.Context, time.Duration) machine.Noise { return watched }}
+	alone := truth{cpu: cpus[0], losses: cprogram.Losses{Watch: func(context.Context, time.Duration) machine.Noise { return watched }}}
 	for range 7 {
 		alone.add(t.Context(), run(100, 100, 0))
 		alone.add(t.Context(), run(150, 100, 0)) // 50 were stolen

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	_ "embed"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -69,18 +66,6 @@ func subjectOf(name string) (subject, error) {
 
 //go:embed testdata/subject.c
 var source []byte
-
-// compile compiles the subjects' program in a folder.
-func compile(ctx context.Context, folder string) (string, error) {
-	text, file := filepath.Join(folder, "subject.c"), filepath.Join(folder, "subject")
-	if err := os.WriteFile(text, source, 0o600); err != nil {
-		return "", err
-	}
-	if told, err := exec.CommandContext(ctx, "cc", "-O2", "-o", file, text).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cc: %w: install a C compiler: %s", err, told)
-	}
-	return file, nil
-}
 
 // command returns the command that starts the subject.
 func (e *experiment) command(s subject) (program.Command, error) {

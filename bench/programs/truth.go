@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
-	"chronoscope/machine"
+	"chronoscope/bench/internal/cprogram"
 	"chronoscope/process"
 	"chronoscope/stats"
 )
@@ -14,14 +13,11 @@ import (
 // truth is the time that a program takes alone: from exec to exit of its runs, by the kernel's events, minus
 // the part of its time on the CPU that interrupts and a hypervisor took.
 type truth struct {
-	cpu   int
-	watch func(context.Context, time.Duration) machine.Noise
+	cpu    int
+	losses cprogram.Losses
 
 	// lows and highs bound the times of the runs, without stolen time. cpus has their CPU times.
 	lows, highs, cpus []float64
-	// lostNs is the time that interrupts took while the CPU was watched, for watchedNs in all.
-	lostNs, watchedNs float64
-	watchedAt         time.Time
 }
 
 const (
@@ -30,10 +26,6 @@ const (
 	// A run was alone if it waited for a CPU for at most undisturbed, a share of its time, and startNs for the
 	// wait before the exec.
 	undisturbed, startNs = 0.01, 0.3e6
-	// watching is how long the CPU is watched at a time, watchAfter the pause until it is watched again.
-	watching, watchAfter = 25 * time.Millisecond, 250 * time.Millisecond
-	// noiseError is how much interrupts may differ from those watched, as a share.
-	noiseError = 0.3
 )
 
 // add adds a run, unless other programs kept it waiting.
@@ -50,17 +42,7 @@ func (t *truth) add(ctx context.Context, run process.Run) {
 		t.lows, t.highs = append(t.lows, float64(low)), append(t.highs, float64(high))
 		t.cpus = append(t.cpus, float64(run.CPUNs()))
 	}
-	if t.watch == nil || time.Since(t.watchedAt) < watchAfter {
-		return
-	}
-	restore, err := machine.Pin([]int{t.cpu})
-	if err != nil {
-		return
-	}
-	noise := t.watch(ctx, watching)
-	_ = restore()
-	t.lostNs, t.watchedNs = t.lostNs+noise.ShareLost()*noise.WatchedNs, t.watchedNs+noise.WatchedNs
-	t.watchedAt = time.Now()
+	t.losses.Look(ctx, t.cpu)
 }
 
 // ran is how long a program had its CPU, how long others kept it from its CPU, and whether it ever gave it up.
@@ -100,11 +82,9 @@ func (t *truth) estimate() (stats.Estimate, error) {
 	slices.Sort(t.highs)
 	low, _, err := stats.QuantileInterval(t.lows, 0.5, "ns")
 	high, _, errHigh := stats.QuantileInterval(t.highs, 0.5, "ns")
-	lost := 0.0
-	if t.watchedNs > 0 {
-		lost = stats.Median(t.cpus) * t.lostNs / t.watchedNs
-	}
+	share, least, most := t.losses.Share()
+	cpu := stats.Median(t.cpus)
 	e := low
-	e.Value, e.Lo, e.Hi = (low.Value+high.Value)/2-lost, low.Lo-(1+noiseError)*lost, high.Hi-(1-noiseError)*lost
+	e.Value, e.Lo, e.Hi = (low.Value+high.Value)/2-share*cpu, low.Lo-most*cpu, high.Hi-least*cpu
 	return e, errors.Join(err, errHigh)
 }

@@ -18,13 +18,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"chronoscope/bench/internal/command"
+	"chronoscope/bench/internal/cprogram"
 	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/stats"
@@ -49,9 +49,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	e := experiment{launcher: process.NewLauncher(), program: filepath.Join(folder, "switches"), pairs: *pairs, until: time.Now().Add(*limit), stdout: stdout}
+	e := experiment{launcher: process.NewLauncher(), pairs: *pairs, until: time.Now().Add(*limit), stdout: stdout}
 	defer e.launcher.Close()
-	if err := e.compile(ctx, folder); err != nil {
+	if e.program, err = cprogram.Compile(ctx, folder, source, "-pthread"); err != nil {
 		return err
 	}
 	switch *what {
@@ -71,17 +71,6 @@ type experiment struct {
 	pairs    int
 	until    time.Time
 	stdout   io.Writer
-}
-
-func (e *experiment) compile(ctx context.Context, folder string) error {
-	text := filepath.Join(folder, "switches.c")
-	if err := os.WriteFile(text, source, 0o600); err != nil {
-		return err
-	}
-	if told, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", e.program, text).CombinedOutput(); err != nil {
-		return fmt.Errorf("cc: %w: install a C compiler: %s", err, told)
-	}
-	return nil
 }
 
 // Two threads share a CPU and run in turn, 200 times each, 0.13 s in all. A turn computes for turnNs, wakes two threads
@@ -145,7 +134,7 @@ func (e *experiment) tracepoints(ctx context.Context, name string, open func() (
 		}
 		return r, err
 	}, func() {
-		fmt.Fprintf(e.stdout, "%.0f events a second, of which on its CPU %.0f switches and %.0f wake-ups\n", float64(events)/seconds, float64(switches)/seconds, float64(wakeups)/seconds)
+		fmt.Fprintf(e.stdout, "%.0f events a second, on its CPU %.0f switches and %.0f wake-ups\n", float64(events)/seconds, float64(switches)/seconds, float64(wakeups)/seconds)
 	})
 }
 
@@ -173,16 +162,19 @@ func (e *experiment) seccomp(ctx context.Context) error {
 	return nil
 }
 
-// compare makes pairs of runs in random order, and prints how much longer the traced ones take.
-func (e *experiment) compare(ctx context.Context, name string, run func(traced bool) (process.Run, error), end func()) error {
+// compare makes pairs of runs in random order, and prints how much longer the traced ones take. After an error it prints this of the
+// pairs so far.
+func (e *experiment) compare(ctx context.Context, name string, run func(traced bool) (process.Run, error), end func()) (err error) {
 	var cpu, wall, cpuNs []float64
+pairs:
 	for i := 0; i < e.pairs && time.Now().Before(e.until); i++ {
 		var both [2]process.Run
 		first := rand.IntN(2)
 		for _, which := range []int{first, 1 - first} {
-			r, err := run(which == 1)
-			if err = errors.Join(err, r.Failure()); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+			r, failed := run(which == 1)
+			if failed = errors.Join(failed, r.Failure()); failed != nil {
+				err = fmt.Errorf("%s: %w", name, failed)
+				break pairs
 			}
 			both[which] = r
 		}
@@ -190,11 +182,14 @@ func (e *experiment) compare(ctx context.Context, name string, run func(traced b
 		wall = append(wall, float64(both[1].WallNs)/float64(both[0].WallNs)-1)
 		cpuNs = append(cpuNs, float64(both[0].CPUNs()))
 	}
+	if len(cpu) == 0 {
+		return err
+	}
 	show := func(shares []float64) string {
 		m := stats.MedianInterval(shares, "1")
 		return fmt.Sprintf("%+.2f %% (%+.2f to %+.2f)", 100*m.Value, 100*m.Lo, 100*m.Hi)
 	}
 	fmt.Fprintf(e.stdout, "%-40s %3d pairs of %.1f ms of CPU time: CPU time %s, by the clock %s\n", name, len(cpu), stats.Median(cpuNs)/1e6, show(cpu), show(wall))
 	end()
-	return nil
+	return err
 }

@@ -29,6 +29,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"chronoscope/bench/internal/command"
+	"chronoscope/bench/internal/cprogram"
 	"chronoscope/internal/load"
 	"chronoscope/machine"
 	"chronoscope/process"
@@ -107,6 +108,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	// Some kernels have no groups of sessions.
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", serve.Process.Pid), []byte(strconv.Itoa(*nice)), 0)
 	rows := map[string]*row{}
+	defer show(stdout, rows)
 	for range *repetitions {
 		for _, competitors := range strings.Split(*loads, ",") {
 			for _, s := range subjects {
@@ -120,31 +122,20 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 			}
 		}
 	}
-	show(stdout, rows)
 	return nil
 }
 
 // compile compiles the subjects' program, and finds how many rounds take a millisecond.
-func (e *experiment) compile(ctx context.Context) error {
-	text := filepath.Join(e.folder, "subject.c")
-	e.program, e.socket = filepath.Join(e.folder, "subject"), filepath.Join(e.folder, "socket")
-	if err := os.WriteFile(text, source, 0o600); err != nil {
+func (e *experiment) compile(ctx context.Context) (err error) {
+	e.socket = filepath.Join(e.folder, "socket")
+	if e.program, err = cprogram.Compile(ctx, e.folder, source, "-pthread"); err != nil {
 		return err
 	}
-	if told, err := exec.CommandContext(ctx, "cc", "-O2", "-pthread", "-o", e.program, text).CombinedOutput(); err != nil {
-		return fmt.Errorf("cc: %w: install a C compiler: %s", err, told)
-	}
-	const many = 10_000_000
-	least := math.Inf(1)
-	for range 5 {
-		r, err := e.launcher.Run(ctx, process.Command{Path: e.program, Args: []string{"chain", strconv.Itoa(many), ""}, Untraced: true, Events: true})
-		if err != nil {
-			return err
-		}
-		least = math.Min(least, float64(r.CPUNs()))
-	}
-	e.roundsPerMs = many / (least / 1e6)
-	return nil
+	e.roundsPerMs, err = cprogram.Calibrate(func(rounds int) (int64, error) {
+		r, err := e.launcher.Run(ctx, process.Command{Path: e.program, Args: []string{"chain", strconv.Itoa(rounds), ""}, Untraced: true, Events: true})
+		return r.CPUNs(), err
+	})
+	return err
 }
 
 func (e *experiment) rounds(ms float64) string { return strconv.Itoa(int(ms * e.roundsPerMs)) }
@@ -165,7 +156,7 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 		return err
 	}
 	c := program.Command{Name: name, Command: process.Command{Path: e.program, Args: words}}
-	truth := &truth{}
+	truth := &truth{cpus: cpus, losses: cprogram.Losses{Watch: e.setting.Watch}}
 	var results [2]*program.Result
 	for i := range results {
 		if !e.rights[i] {
@@ -181,8 +172,12 @@ func (e *experiment) both(ctx context.Context, name, competitors string, words [
 		all, err := program.Measure(ctx, []program.Command{c}, plan, setting, func(program.Progress) {
 			refused = errors.Join(refused, e.alone(ctx, c.Command, rivals, truth))
 		})
+		lost := command.Lost(ctx, rivals)
 		rivals.Stop()
-		if err = errors.Join(err, refused, all[0].Failure); err != nil {
+		if err = errors.Join(err, refused, lost); err == nil {
+			err = all[0].Failure
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		results[i] = all[0]
@@ -217,30 +212,37 @@ func short(reasons []string) string {
 // alone makes one run while the competitors are paused, under the same policy as the others: under SCHED_FIFO, which
 // keeps all other programs away, the kernel places what a program starts or wakes on other CPUs.
 func (e *experiment) alone(ctx context.Context, c process.Command, rivals *load.Load, to *truth) error {
-	const settle = 2 * time.Millisecond
-	if err := rivals.Pause(); err != nil {
+	return cprogram.Alone(rivals, func() error {
+		c.Untraced, c.Events = true, true
+		if e.setting.Nice != 0 {
+			c.Nice, c.OwnSession = e.setting.Nice, true
+		}
+		r, err := e.launcher.Run(ctx, c)
+		if err == nil {
+			to.add(ctx, r)
+		}
 		return err
-	}
-	time.Sleep(settle)
-	c.Untraced, c.Events = true, true
-	if e.setting.Nice != 0 {
-		c.Nice, c.OwnSession = e.setting.Nice, true
-	}
-	r, err := e.launcher.Run(ctx, c)
-	if err == nil {
-		to.wallsNs = append(to.wallsNs, float64(r.WallNs))
-	}
-	return errors.Join(err, rivals.Resume())
+	})
 }
 
-// truth has the times of runs while the competitors were paused.
-type truth struct{ wallsNs []float64 }
+// truth has the times of runs while the competitors were paused, and what interrupts and a hypervisor took meanwhile.
+type truth struct {
+	cpus    []int
+	losses  cprogram.Losses
+	wallsNs []float64
+}
 
-// estimate returns the median time of the runs. Interrupts and the host take at most a percent of it.
+func (t *truth) add(ctx context.Context, r process.Run) {
+	t.losses.Look(ctx, t.cpus[len(t.wallsNs)%len(t.cpus)])
+	t.wallsNs = append(t.wallsNs, float64(r.WallNs))
+}
+
+// estimate returns the median time of the runs. Its lower end allows for what the CPUs may have lost: a program that waits
+// need not have lost any of it.
 func (t *truth) estimate() stats.Estimate {
-	const disturbed = 0.01
+	_, _, most := t.losses.Share()
 	e := stats.MedianInterval(t.wallsNs, "ns")
-	e.Lo *= 1 - disturbed
+	e.Lo *= 1 - most
 	return e
 }
 
@@ -263,11 +265,10 @@ func (t *row) add(r *program.Result, truth stats.Estimate) {
 		return
 	}
 	t.known++
-	if r.Estimate.Lo <= truth.Hi && r.Estimate.Hi >= truth.Lo {
+	if cprogram.Covers(r.Estimate, truth) {
 		t.covered++
 	}
-	off := math.Max(r.Estimate.Value-truth.Hi, truth.Lo-r.Estimate.Value)
-	if half := r.Estimate.HalfWidth(); r.Verdict == stats.Trusted && (off > 0.05*truth.Value && off > 3*half || off > 0.01*truth.Value && off > 2*half) {
+	if r.Verdict == stats.Trusted && cprogram.IsWrong(r.Estimate, truth) {
 		t.wrong++
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/bench/internal/peer"
 	"chronoscope/stats"
 )
@@ -34,7 +35,7 @@ func (g gate) judge(ctx context.Context, c checkout, o outcome) (outcome, error)
 		"--max-regression", strconv.FormatFloat(100*g.limit, 'g', -1, 64) + "%", "--layouts", strconv.Itoa(g.layouts),
 		"--nice", strconv.Itoa(g.nice), "--fail-fast=" + strconv.FormatBool(g.failFast), "--seed", strconv.Itoa(o.Seed + 1), "--format", "json",
 	}
-	tool := peer.Command(ctx, g.tool, args...)
+	tool := command.Child(ctx, g.tool, args...)
 	var out, said bytes.Buffer
 	tool.Stdout, tool.Stderr = &out, &said
 	began := time.Now()

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"chronoscope/internal/load"
 )
@@ -23,4 +25,26 @@ func Main(name string, run func(ctx context.Context, args []string, stdout io.Wr
 		fmt.Fprintln(os.Stderr, name+":", err)
 		os.Exit(1)
 	}
+}
+
+// Child returns a command that an end of ctx interrupts. It is in a process group of its own: Ctrl-C in a terminal would
+// interrupt it a second time, and a second interrupt ends it without what it has measured.
+func Child(ctx context.Context, name string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, name, args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = time.Minute
+	return c
+}
+
+// Lost returns an error if competitors ended before they were stopped, so that the load was smaller than it is said to be. If ctx
+// has ended, which ends them too, the error is that of ctx.
+func Lost(ctx context.Context, competitors *load.Load) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if n := competitors.Lost(); n > 0 {
+		return fmt.Errorf("%d competitors ended too early", n)
+	}
+	return nil
 }

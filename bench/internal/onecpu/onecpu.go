@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"time"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/machine"
 )
 
@@ -31,10 +30,8 @@ func Confine(ctx context.Context, cpu int, args []string, stdout io.Writer) (don
 		return true, err
 	}
 	defer func() { _ = restore() }()
-	c := exec.CommandContext(ctx, self, args...)
+	c := command.Child(ctx, self, args...)
 	c.Env = append(os.Environ(), Marker+"=1")
 	c.Stdout, c.Stderr = stdout, os.Stderr
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.WaitDelay = time.Minute
 	return true, c.Run()
 }

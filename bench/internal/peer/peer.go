@@ -7,11 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/stats"
 )
 
@@ -45,19 +44,9 @@ func Read(text []byte) (d Document, err error) {
 	return d, nil
 }
 
-// Command returns a command that an end of ctx interrupts. It has a process group of its own: Ctrl-C in a terminal would
-// interrupt it a second time, and a second interrupt ends chronoscope without its results.
-func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, name, args...)
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.WaitDelay = time.Minute
-	return c
-}
-
 // Output runs a program in a folder, or in the current one if that is empty, and returns what it printed, even if it failed.
 func Output(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
-	c := Command(ctx, name, args...)
+	c := command.Child(ctx, name, args...)
 	var said bytes.Buffer
 	c.Dir, c.Stderr = dir, &said
 	out, err := c.Output()
