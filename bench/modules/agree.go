@@ -10,12 +10,16 @@ import (
 	"maps"
 	"math"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
+
+	"chronoscope/bench/internal/peer"
+	"chronoscope/stats"
 )
 
 // agreement says how the figures of go test and chronoscope bench are compared.
@@ -31,7 +35,7 @@ type agreement struct {
 type figure struct {
 	wall, alone seconds
 	allocs      float64
-	verdict     string
+	verdict     stats.Verdict
 }
 
 // seconds is a time with its 95 % interval.
@@ -51,9 +55,9 @@ func (a agreement) compare(ctx context.Context, w io.Writer, module string) erro
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	once, err := run(ctx, dir, "go", "test", "-run=^$", "-bench=.", "-benchtime=1x", "-timeout="+a.limit.String(), a.packages)
-	chosen, packages := chooseFunctions(namesOf(string(once)), a.functions)
+	began, suffix := time.Now(), procsSuffix(runtime.GOMAXPROCS(0))
+	once, err := peer.Output(ctx, dir, "go", "test", "-run=^$", "-bench=.", "-benchtime=1x", "-timeout="+a.limit.String(), a.packages)
+	chosen, packages := chooseFunctions(namesOf(string(once), suffix), a.functions)
 	if len(chosen) == 0 {
 		return cmp.Or(err, fmt.Errorf("go test runs no benchmark"))
 	}
@@ -61,13 +65,18 @@ func (a agreement) compare(ctx context.Context, w io.Writer, module string) erro
 	measure := append([]string{
 		"test", "-run=^$", "-bench=" + bench, "-benchmem", fmt.Sprintf("-count=%d", half), "-benchtime=" + a.benchTime.String(), "-timeout=" + a.limit.String(),
 	}, packages...)
-	before, _ := run(ctx, dir, "go", measure...) // if some fail, the others are compared
-	document, err := run(ctx, dir, a.tool, slices.Concat([]string{"bench"}, packages, []string{"--bench=" + bench, "--quick", "--timeout=" + a.limit.String(), "--format=json"})...)
+	before, failed := peer.Output(ctx, dir, "go", measure...)
+	document, failedToo := peer.Output(ctx, dir, a.tool, slices.Concat([]string{"bench"}, packages, []string{"--bench=" + bench, "--quick", "--timeout=" + a.limit.String(), "--format=json"})...)
 	if len(document) == 0 {
-		return err
+		return failedToo
 	}
-	after, _ := run(ctx, dir, "go", measure...)
-	theirs, err := theirFigures(slices.Concat(before, []byte("\n"), after))
+	after, failedAgain := peer.Output(ctx, dir, "go", measure...)
+	for _, err := range []error{failed, failedToo, failedAgain} { // if some fail, the others are compared
+		if err != nil {
+			fmt.Fprintf(w, "\t%v\n", err)
+		}
+	}
+	theirs, err := theirFigures(slices.Concat(before, []byte("\n"), after), suffix)
 	if err != nil {
 		return err
 	}
@@ -147,8 +156,8 @@ func chooseFunctions(names map[string]bool, n int) (chosen, packages []string) {
 	return slices.Compact(chosen), slices.Compact(packages)
 }
 
-// theirFigures returns what benchstat computes from the output of go test.
-func theirFigures(output []byte) (map[string]figure, error) {
+// theirFigures returns what benchstat computes from the output of go test, with names without the suffix.
+func theirFigures(output []byte, suffix string) (map[string]figure, error) {
 	times, allocs := map[string][]float64{}, map[string][]float64{}
 	reader := benchfmt.NewReader(bytes.NewReader(output), "go test")
 	for reader.Scan() {
@@ -156,11 +165,7 @@ func theirFigures(output []byte) (map[string]figure, error) {
 		if !is {
 			continue
 		}
-		base, parts := r.Name.Parts()
-		if last := len(parts) - 1; last >= 0 && parts[last][0] == '-' { // GOMAXPROCS
-			parts = parts[:last]
-		}
-		name := r.GetConfig("pkg") + ".Benchmark" + string(base) + string(bytes.Join(parts, nil))
+		name := r.GetConfig("pkg") + ".Benchmark" + strings.TrimSuffix(string(r.Name), suffix)
 		if x, known := r.Value("sec/op"); known {
 			times[name] = append(times[name], x)
 		}
@@ -185,26 +190,12 @@ func theirFigures(output []byte) (map[string]figure, error) {
 	return all, reader.Err()
 }
 
-// interval is a time in a document, in nanoseconds; null where it is not known.
-type interval struct{ Value, Lo, Hi *float64 }
-
-func (i interval) seconds() seconds {
-	in := func(ns *float64) float64 {
-		if ns == nil {
-			return math.NaN()
-		}
-		return *ns / 1e9
-	}
-	return seconds{in(i.Value), in(i.Lo), in(i.Hi)}
-}
-
 // ourFigures returns the figures of chronoscope's document.
 func ourFigures(document []byte) (map[string]figure, error) {
 	var d struct {
 		Results []struct {
-			Package, Name, Verdict string
-			Estimate, Wall         interval
-			Metrics                []struct {
+			peer.Result
+			Metrics []struct {
 				Unit  string
 				Value float64
 			}
@@ -213,9 +204,13 @@ func ourFigures(document []byte) (map[string]figure, error) {
 	if err := json.Unmarshal(document, &d); err != nil {
 		return nil, err
 	}
+	in := func(e stats.Estimate) seconds {
+		e = e.Scaled(1e-9, "s")
+		return seconds{e.Value, e.Lo, e.Hi}
+	}
 	all := map[string]figure{}
 	for _, r := range d.Results {
-		f := figure{r.Wall.seconds(), r.Estimate.seconds(), math.NaN(), r.Verdict}
+		f := figure{in(r.Wall), in(r.Estimate), math.NaN(), r.Verdict}
 		for _, m := range r.Metrics {
 			if m.Unit == "allocs/op" {
 				f.allocs = m.Value

@@ -9,7 +9,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -19,12 +18,14 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
-	"os/signal"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"chronoscope/bench/internal/command"
+	"chronoscope/bench/internal/peer"
 )
 
 // usual are modules of several kinds: with assembly, generated names, sub-modules, cgo (go-sqlite3) and
@@ -35,37 +36,39 @@ var usual = []string{
 	"golang.org/x/text@v0.43.0", "github.com/klauspost/compress@v1.20.3",
 }
 
-func main() {
-	tool := flag.String("chronoscope", "chronoscope", "the `program` to judge")
-	limit := flag.Duration("timeout", 10*time.Minute, "for how long each of both may run a module")
-	packages := flag.String("packages", "./...", "the packages of each module")
-	agree := flag.Bool("agree", false, "compare times and allocations, not names")
-	functions := flag.Int("functions", 4, "with -agree: how many benchmark functions of each module")
-	benchTime := flag.Duration("benchtime", 200*time.Millisecond, "with -agree: how long each of ten repetitions of go test runs")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	modules := flag.Args()
+func main() { command.Main("modules", run) }
+
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("modules", flag.ContinueOnError)
+	tool := flags.String("chronoscope", "chronoscope", "the `program` to judge")
+	limit := flags.Duration("timeout", 10*time.Minute, "for how long each of both may run a module")
+	packages := flags.String("packages", "./...", "the packages of each module")
+	agree := flags.Bool("agree", false, "compare times and allocations, not names")
+	functions := flags.Int("functions", 4, "with -agree: how many benchmark functions of each module")
+	benchTime := flags.Duration("benchtime", 200*time.Millisecond, "with -agree: how long each of ten repetitions of go test runs")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	modules := flags.Args()
 	if len(modules) == 0 {
 		modules = usual
 	}
+	one, head := func(module string) error { return compare(ctx, stdout, *tool, module, *packages, *limit) }, headOfNames
 	if *agree {
-		fmt.Print(headOfAgreement)
 		a := agreement{*tool, *packages, *functions, *benchTime, *limit}
-		for _, module := range modules {
-			if err := a.compare(ctx, os.Stdout, module); err != nil {
-				fmt.Printf("%-42s %v\n", module, err)
-			}
-		}
-		return
+		one, head = func(module string) error { return a.compare(ctx, stdout, module) }, headOfAgreement
 	}
-	fmt.Printf("%-42s %8s %12s %8s %8s\n", "module", "go test", "chronoscope", "missing", "more")
+	fmt.Fprint(stdout, head)
 	for _, module := range modules {
-		if err := compare(ctx, os.Stdout, *tool, module, *packages, *limit); err != nil {
-			fmt.Printf("%-42s %v\n", module, err)
+		if err := one(module); err != nil {
+			fmt.Fprintf(stdout, "%-42s %v\n", module, err)
 		}
 	}
+	return ctx.Err()
 }
+
+// headOfNames has the names of the columns of compare.
+var headOfNames = fmt.Sprintf("%-42s %8s %12s %8s %8s\n", "module", "go test", "chronoscope", "missing", "more")
 
 // compare prints a line for a module, and the names that only one of the two tools has.
 func compare(ctx context.Context, w io.Writer, tool, module, packages string, limit time.Duration) error {
@@ -75,21 +78,27 @@ func compare(ctx context.Context, w io.Writer, tool, module, packages string, li
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*limit)
 	defer cancel()
-	theirs, err := run(ctx, dir, "go", "test", "-run=^$", "-bench=.", "-benchtime=1x", "-timeout="+limit.String(), packages)
-	expected := namesOf(string(theirs))
+	theirs, failed := peer.Output(ctx, dir, "go", "test", "-run=^$", "-bench=.", "-benchtime=1x", "-timeout="+limit.String(), packages)
+	expected := namesOf(string(theirs), procsSuffix(runtime.GOMAXPROCS(0)))
 	if len(expected) == 0 {
-		return cmp.Or(err, errors.New("go test runs no benchmark"))
+		return cmp.Or(failed, errors.New("go test runs no benchmark"))
 	}
-	document, err := run(ctx, dir, tool, "bench", packages, "--quick", "--max-time=1ns", "--timeout="+limit.String(), "--format=json")
-	if len(document) == 0 {
-		return err
+	text, failedToo := peer.Output(ctx, dir, tool, "bench", packages, "--quick", "--max-time=1ns", "--timeout="+limit.String(), "--format=json")
+	if len(text) == 0 {
+		return failedToo
 	}
-	found, why, err := namesIn(document)
+	document, err := peer.Read(text)
 	if err != nil {
 		return err
 	}
+	found, why := namesIn(document)
 	missing, more := without(expected, found), without(found, expected)
 	fmt.Fprintf(w, "%-42s %8d %12d %8d %8d\n", module, len(expected), len(found), len(missing), len(more))
+	for _, err := range []error{failed, failedToo} {
+		if err != nil {
+			fmt.Fprintf(w, "\t%v\n", err)
+		}
+	}
 	for _, name := range missing {
 		fmt.Fprintf(w, "\tmissing: %s\n", name)
 	}
@@ -101,7 +110,7 @@ func compare(ctx context.Context, w io.Writer, tool, module, packages string, li
 
 // download returns the folder of a module in the module cache.
 func download(ctx context.Context, module string) (string, error) {
-	out, err := run(ctx, os.TempDir(), "go", "mod", "download", "-json", module)
+	out, err := peer.Output(ctx, os.TempDir(), "go", "mod", "download", "-json", module)
 	var m struct{ Dir, Error string }
 	if parsed := json.Unmarshal(out, &m); parsed != nil || m.Dir == "" {
 		return "", cmp.Or(err, fmt.Errorf("%s", m.Error))
@@ -109,55 +118,42 @@ func download(ctx context.Context, module string) (string, error) {
 	return m.Dir, nil
 }
 
-// run runs a program and returns what it printed, even if it ended with an error.
-func run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
-	c := exec.CommandContext(ctx, name, args...)
-	var said bytes.Buffer
-	c.Dir, c.Stderr = dir, &said
-	out, err := c.Output()
-	if err != nil {
-		err = fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, said.String()[max(0, said.Len()-300):])
-	}
-	return out, err
-}
-
 // The line of a result of go test, and the line that names its package.
 var (
-	result = regexp.MustCompile(`^(Benchmark\S*?)(?:-\d+)?\s+\d+\t`)
+	result = regexp.MustCompile(`^(Benchmark\S*)\s+\d+\t`)
 	inside = regexp.MustCompile(`^pkg: (\S+)`)
 )
 
-// namesOf returns package and name of each benchmark that go test printed.
-func namesOf(output string) map[string]bool {
+// procsSuffix returns what go test puts behind the names of benchmarks, given GOMAXPROCS.
+func procsSuffix(procs int) string {
+	if procs == 1 {
+		return ""
+	}
+	return fmt.Sprintf("-%d", procs)
+}
+
+// namesOf returns package and name of each benchmark that go test printed, without the suffix.
+func namesOf(output, suffix string) map[string]bool {
 	names, in := map[string]bool{}, ""
 	for line := range strings.Lines(output) {
 		if m := inside.FindStringSubmatch(line); m != nil {
 			in = m[1]
 		}
 		if m := result.FindStringSubmatch(line); m != nil {
-			names[in+"."+m[1]] = true
+			names[in+"."+strings.TrimSuffix(m[1], suffix)] = true
 		}
 	}
 	return names
 }
 
 // namesIn returns the names in a document, and the reason of each that has no figure.
-func namesIn(document []byte) (names map[string]bool, why map[string]string, err error) {
-	var d struct {
-		Results []struct {
-			Package, Name string
-			Reasons       []string
-		}
-	}
-	if err := json.Unmarshal(document, &d); err != nil {
-		return nil, nil, err
-	}
+func namesIn(d peer.Document) (names map[string]bool, why map[string]string) {
 	names, why = map[string]bool{}, map[string]string{}
 	for _, r := range d.Results {
 		name := r.Package + "." + r.Name
 		names[name], why[name] = true, strings.Join(r.Reasons, "; ")
 	}
-	return names, why, nil
+	return names, why
 }
 
 // without returns the names of a that b does not have.

@@ -3,24 +3,60 @@ package main
 import (
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"chronoscope/bench/internal/peer"
 )
 
 // Names may have sub-benchmarks and GOMAXPROCS behind them; a package's line stands before its own.
 func TestNames(t *testing.T) {
-	names := namesOf("goos: linux\npkg: example.com/a\nBenchmarkX/size=1-2         \t       1\t       500 ns/op\nBenchmarkY \t 1\t 3 ns/op\nPASS\npkg: example.com/b\nBenchmarkX-16\t1\t3 ns/op\nBenchmarkLoud some text\n")
+	names := namesOf("goos: linux\npkg: example.com/a\nBenchmarkX/size=1-2         \t       1\t       500 ns/op\nBenchmarkY \t 1\t 3 ns/op\nPASS\npkg: example.com/b\nBenchmarkX-2\t1\t3 ns/op\nBenchmarkLoud some text\n", "-2")
 	if got := slices.Sorted(maps.Keys(names)); !slices.Equal(got, []string{"example.com/a.BenchmarkX/size=1", "example.com/a.BenchmarkY", "example.com/b.BenchmarkX"}) {
 		t.Errorf("%q", got)
 	}
-	found, why, err := namesIn([]byte(`{"results": [{"package": "example.com/a", "name": "BenchmarkY", "reasons": ["a", "b"]}]}`))
+	document, err := peer.Read([]byte(`{"results": [{"package": "example.com/a", "name": "BenchmarkY", "reasons": ["a", "b"]}]}`))
+	found, why := namesIn(document)
 	if err != nil || why["example.com/a.BenchmarkY"] != "a; b" {
 		t.Errorf("%v %v %v", found, why, err)
 	}
 	if missing := without(names, found); !slices.Equal(missing, []string{"example.com/a.BenchmarkX/size=1", "example.com/b.BenchmarkX"}) {
 		t.Errorf("missing %q", missing)
+	}
+}
+
+// With a GOMAXPROCS of 1 go test puts nothing behind a name, and an end such as -10 is the name's own.
+func TestNamesThatEndInNumbers(t *testing.T) {
+	const output = "pkg: a\nBenchmarkGet/size-1 \t 1\t 3 ns/op\nBenchmarkGet/size-10 \t 1\t 3 ns/op\n"
+	if names := namesOf(output, procsSuffix(1)); len(names) != 2 || !names["a.BenchmarkGet/size-10"] {
+		t.Errorf("%v", names)
+	}
+	figures, err := theirFigures([]byte(strings.Repeat(output, 10)), procsSuffix(1))
+	if err != nil || len(figures) != 2 {
+		t.Errorf("%v: %v", figures, err)
+	}
+}
+
+// What go test or chronoscope could not do is told beside the names that are missing for it.
+func TestFailuresAreTold(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"go":   `[ "$1" = mod ] && { echo "{\"Dir\": \"` + folder + `\"}"; exit; }; printf 'pkg: a\nBenchmarkX \t 1\t 3 ns/op\n'; echo "panic: test timed out" >&2; exit 1`,
+		"tool": `echo '{"results": [{"package": "a", "name": "BenchmarkX"}]}'; echo "no time left" >&2; exit 2`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	var out strings.Builder
+	err := run(t.Context(), []string{"-chronoscope", filepath.Join(folder, "tool"), "example.com/a@v1"}, &out)
+	if err != nil || !strings.Contains(out.String(), "panic: test timed out") || !strings.Contains(out.String(), "no time left") {
+		t.Errorf("%v:\n%s", err, &out)
 	}
 }
 
@@ -34,7 +70,7 @@ func TestAgreement(t *testing.T) {
 		lines.WriteString("BenchmarkY-2 \t 100\t " + ns + " ns/op\t 16 B/op\t 9 allocs/op\n")
 	}
 	lines.WriteString("BenchmarkSeldom-2 \t 100\t 5 ns/op\n")
-	theirs, err := theirFigures([]byte(lines.String()))
+	theirs, err := theirFigures([]byte(lines.String()), "-2")
 	if err != nil || len(theirs) != 2 {
 		t.Fatalf("%v: %v", theirs, err)
 	}

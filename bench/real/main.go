@@ -8,11 +8,10 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -20,8 +19,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	"chronoscope/bench/internal/command"
+	"chronoscope/bench/internal/peer"
+	"chronoscope/internal/load"
+	"chronoscope/stats"
 )
 
 // program is a program to measure. Its command is split at spaces, or run by a shell.
@@ -51,20 +56,26 @@ func programs(dir, files, server string) []program {
 	}
 }
 
-func main() {
-	tool := flag.String("chronoscope", "chronoscope", "the `program` to judge")
-	limit := flag.Duration("time", 8*time.Second, "for how long each program is run")
-	loops := flag.Int("loops", 0, "how many endless loops run beside")
-	only := flag.String("only", "", "a regular `expression` of the programs to run")
-	keep := flag.String("keep", "", "a `folder` for chronoscope's documents")
-	flag.Parse()
-	if err := run(*tool, *limit, *loops, *only, *keep); err != nil {
-		log.Fatal(err)
-	}
+func main() { command.Main("real", run) }
+
+// experiment says how to measure.
+type experiment struct {
+	tool, keep string
+	limit      time.Duration
 }
 
-func run(tool string, limit time.Duration, loops int, only, keep string) error {
-	chosen, err := regexp.Compile(only)
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	var e experiment
+	flags := flag.NewFlagSet("real", flag.ContinueOnError)
+	flags.StringVar(&e.tool, "chronoscope", "chronoscope", "the `program` to judge")
+	flags.DurationVar(&e.limit, "time", 8*time.Second, "for how long each program is run")
+	loops := flags.Int("loops", 0, "how many endless loops run beside")
+	only := flags.String("only", "", "a regular `expression` of the programs to run")
+	flags.StringVar(&e.keep, "keep", "", "a `folder` for chronoscope's documents")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	chosen, err := regexp.Compile(*only)
 	if err != nil {
 		return err
 	}
@@ -80,14 +91,13 @@ func run(tool string, limit time.Duration, loops int, only, keep string) error {
 	defer files.Close()
 	server := httptest.NewServer(http.HandlerFunc(work))
 	defer server.Close()
-	for range loops {
-		loop := exec.Command("sh", "-c", "while :; do :; done")
-		if err := loop.Start(); err != nil {
-			return err
-		}
-		defer loop.Process.Kill()
+	competitors, err := load.Start(ctx, *loops, load.Registers, nil)
+	if err != nil {
+		return err
 	}
-	return table(tool, limit, programs(dir, files.URL+"/text", server.URL), chosen, keep)
+	defer competitors.Stop()
+	e.table(ctx, stdout, slices.DeleteFunc(programs(dir, files.URL+"/text", server.URL), func(p program) bool { return !chosen.MatchString(p.name) }))
+	return command.Lost(ctx, competitors)
 }
 
 // work answers a request after some milliseconds of computing.
@@ -122,119 +132,92 @@ func prepare(dir string) error {
 
 // figure is what a tool says about a program, in milliseconds.
 type figure struct {
-	verdict          string
+	verdict          stats.Verdict
 	value, low, high float64
 	reason           string
 }
 
 func (f figure) half() float64 { return (f.high - f.low) / 2 / f.value }
 
-// table measures and prints all programs.
-func table(tool string, limit time.Duration, all []program, chosen *regexp.Regexp, keep string) error {
-	fmt.Printf("%-20s %-9s %9s %9s   %9s %9s  %s\n", "", "", "ms", "+-", "hyperfine", "2 s/rt n", "")
+// table measures and prints all programs, until ctx ends. Those that fail are noted.
+func (e experiment) table(ctx context.Context, stdout io.Writer, all []program) {
+	fmt.Fprintf(stdout, "%-20s %-9s %9s %9s   %9s %9s  %s\n", "", "", "ms", "+-", "hyperfine", "2 s/rt n", "")
 	trusted, narrow, usable, n := 0, 0, 0, 0
 	for _, p := range all {
-		if _, err := exec.LookPath(strings.Fields(p.command)[0]); err != nil || !chosen.MatchString(p.name) {
+		if _, err := exec.LookPath(strings.Fields(p.command)[0]); err != nil || ctx.Err() != nil {
 			continue
 		}
-		before, err := hyperfine(p, limit/2)
+		ours, theirs, half, err := e.measure(ctx, p)
 		if err != nil {
-			return err
+			fmt.Fprintf(stdout, "%-20s failed: %v\n", p.name, err)
+			continue
 		}
-		ours, err := chronoscope(tool, p, limit, keep)
-		if err != nil {
-			return err
-		}
-		after, err := hyperfine(p, limit/2)
-		if err != nil {
-			return err
-		}
-		peer := math.Max(before.half(), after.half())
 		n++
 		if ours.verdict == "trusted" {
 			trusted++
-			if ours.half() <= peer+0.01 {
+			if ours.half() <= half+0.01 {
 				narrow++
 			}
 		}
 		if ours.verdict != "unusable" {
 			usable++
 		}
-		fmt.Printf("%-20s %-9s %9.3f %7.2f %%   %9.3f %7.2f %%  %.110s\n", p.name, ours.verdict, ours.value, 100*ours.half(), (before.value+after.value)/2, 100*peer, ours.reason)
+		fmt.Fprintf(stdout, "%-20s %-9s %9.3f %7.2f %%   %9.3f %7.2f %%  %.110s\n", p.name, ours.verdict, ours.value, 100*ours.half(), theirs, 100*half, ours.reason)
 	}
-	fmt.Printf("of %d: %d usable, %d trusted, %d of these no wider than hyperfine's and 1 %%\n", n, usable, trusted, narrow)
-	return nil
+	fmt.Fprintf(stdout, "of %d: %d usable, %d trusted, %d of these no wider than hyperfine's and 1 %%\n", n, usable, trusted, narrow)
 }
 
-func chronoscope(tool string, p program, limit time.Duration, keep string) (figure, error) {
-	args := []string{"run", "--format", "json", "--max-time", limit.String(), "--precision", "0.5%"}
+// measure returns what chronoscope says about a program, and the mean of what hyperfine says just before and after, with the
+// larger of its two half-widths, as a share.
+func (e experiment) measure(ctx context.Context, p program) (ours figure, theirs, half float64, err error) {
+	before, err := hyperfine(ctx, p, e.limit/2)
+	if err != nil {
+		return ours, 0, 0, err
+	}
+	if ours, err = e.chronoscope(ctx, p); err != nil {
+		return ours, 0, 0, err
+	}
+	after, err := hyperfine(ctx, p, e.limit/2)
+	return ours, (before.value + after.value) / 2, math.Max(before.half(), after.half()), err
+}
+
+func (e experiment) chronoscope(ctx context.Context, p program) (figure, error) {
+	args := []string{"run", "--format", "json", "--max-time", e.limit.String(), "--precision", "0.5%"}
 	if p.shell {
 		args = append(args, "--shell")
 	}
-	var document struct {
-		Results []struct {
-			Estimate struct{ Value, Lo, Hi *float64 }
-			Verdict  string
-			Reasons  []string
-		}
-	}
-	out, err := exec.Command(tool, append(args, p.command)...).Output()
+	out, err := peer.Output(ctx, "", e.tool, append(args, p.command)...)
 	if err != nil {
-		return figure{}, fmt.Errorf("%s of %s: %w", tool, p.name, err)
+		return figure{}, err
 	}
-	if keep != "" {
-		if err := os.WriteFile(filepath.Join(keep, p.name+".json"), out, 0o644); err != nil {
+	if e.keep != "" {
+		if err := os.WriteFile(filepath.Join(e.keep, p.name+".json"), out, 0o644); err != nil {
 			return figure{}, err
 		}
 	}
-	if err := json.Unmarshal(out, &document); err != nil || len(document.Results) != 1 {
-		return figure{}, fmt.Errorf("%s of %s: its result can't be read: %w", tool, p.name, err)
+	document, err := peer.Read(out)
+	if err != nil {
+		return figure{}, err
+	}
+	if len(document.Results) != 1 {
+		return figure{}, fmt.Errorf("chronoscope has %d results, not one", len(document.Results))
 	}
 	r := document.Results[0]
-	ms := func(ns *float64) float64 {
-		if ns == nil {
-			return math.NaN()
-		}
-		return *ns / 1e6
-	}
-	return figure{r.Verdict, ms(r.Estimate.Value), ms(r.Estimate.Lo), ms(r.Estimate.Hi), strings.Join(r.Reasons, "; ")}, nil
+	t := r.Estimate.Scaled(1e-6, "ms")
+	return figure{r.Verdict, t.Value, t.Lo, t.Hi, strings.Join(r.Reasons, "; ")}, nil
 }
 
 // hyperfine returns hyperfine's mean and two standard errors.
-func hyperfine(p program, limit time.Duration) (figure, error) {
-	file, err := os.CreateTemp("", "hyperfine")
-	if err != nil {
+func hyperfine(ctx context.Context, p program, limit time.Duration) (figure, error) {
+	begun := time.Now()
+	if err := command.Child(ctx, "sh", "-c", p.command).Run(); err != nil {
 		return figure{}, err
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	one := exec.Command("sh", "-c", p.command)
-	begun := time.Now()
-	if err := one.Run(); err != nil {
-		return figure{}, fmt.Errorf("%s: %w", p.name, err)
-	}
-	runs := max(10, int(limit/time.Since(begun)))
-	args := []string{"--runs", fmt.Sprint(runs), "--export-json", file.Name(), "--style", "none"}
+	args := []string{"--runs", fmt.Sprint(max(10, int(limit/time.Since(begun))))}
 	if !p.shell {
 		args = append(args, "-N")
 	}
-	if out, err := exec.Command("hyperfine", append(args, p.command)...).CombinedOutput(); err != nil {
-		return figure{}, fmt.Errorf("hyperfine of %s: %w: %s", p.name, err, out)
-	}
-	text, err := io.ReadAll(file)
-	if err != nil {
-		return figure{}, err
-	}
-	var document struct {
-		Results []struct {
-			Mean, Stddev float64
-			Times        []float64
-		}
-	}
-	if err := json.Unmarshal(text, &document); err != nil || len(document.Results) != 1 {
-		return figure{}, fmt.Errorf("hyperfine of %s: its result can't be read: %w", p.name, err)
-	}
-	r := document.Results[0]
+	r, err := peer.Hyperfine(ctx, append(args, p.command)...)
 	error2 := 2e3 * r.Stddev / math.Sqrt(float64(len(r.Times)))
-	return figure{"", 1e3 * r.Mean, 1e3*r.Mean - error2, 1e3*r.Mean + error2, ""}, nil
+	return figure{"", 1e3 * r.Mean, 1e3*r.Mean - error2, 1e3*r.Mean + error2, ""}, err
 }
