@@ -30,7 +30,7 @@ func TestNoReadingAllocates(t *testing.T) {
 // Whatever the machine measures, every subject and every comparison is told of.
 func TestRunPrintsEverySubjectAndComparison(t *testing.T) {
 	var out bytes.Buffer
-	if err := run([]string{"-rounds", "6", "-readings", "100"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-rounds", "6", "-readings", "100"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range subjects() {
@@ -47,7 +47,7 @@ func TestRunPrintsEverySubjectAndComparison(t *testing.T) {
 
 func TestRunRefusesTooFewRounds(t *testing.T) {
 	for _, args := range [][]string{{"-rounds", "5"}, {"-readings", "0"}} {
-		if err := run(args, &bytes.Buffer{}); err == nil {
+		if err := run(t.Context(), args, &bytes.Buffer{}); err == nil {
 			t.Errorf("%v was accepted", args)
 		}
 	}

@@ -7,11 +7,11 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -19,17 +19,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/stats"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "cost:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("cost", run) }
 
-func run(args []string, stdout io.Writer) error {
+func run(_ context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("cost", flag.ContinueOnError)
 	rounds := flags.Int("rounds", 30, "rounds, each with every subject once; 6 or more")
 	readings := flags.Int("readings", 100_000, "readings of a subject in a round")

@@ -14,7 +14,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/clock/clocktest"
 	"chronoscope/env"
 	"chronoscope/gobench"
@@ -41,23 +41,25 @@ type experiment struct {
 	maxTime            time.Duration
 }
 
-func main() {
+func main() { command.Main("gate", run) }
+
+func run(_ context.Context, args []string, stdout io.Writer) error {
 	var e experiment
-	flag.IntVar(&e.suites, "suites", 100, "how many suites with each recording")
-	flag.IntVar(&e.benchmarks, "benchmarks", 40, "how many benchmarks a suite has")
-	flag.Float64Var(&e.planted, "planted", 0, "by which share one benchmark takes longer")
-	flag.Float64Var(&e.limit, "limit", 0, "which share is allowed")
-	flag.Float64Var(&e.falseAlarms, "false-alarms", stats.FalseAlarms, "the chance of a false alarm")
-	flag.Float64Var(&e.deviation, "deviation", 0.02, "by which share processes differ from one another")
-	flag.IntVar(&e.layouts, "layouts", 1, "how many layouts of each revision are run in turn")
-	flag.Float64Var(&e.placement, "placement", 0, "by which share layouts differ from one another")
-	flag.StringVar(&e.noise, "noise", "", "only the recordings whose names contain this `word`")
-	flag.DurationVar(&e.maxTime, "max-time", 7*time.Second, "how long a benchmark is measured")
-	flag.Parse()
-	if err := e.run(os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	flags := flag.NewFlagSet("gate", flag.ContinueOnError)
+	flags.IntVar(&e.suites, "suites", 100, "how many suites with each recording")
+	flags.IntVar(&e.benchmarks, "benchmarks", 40, "how many benchmarks a suite has")
+	flags.Float64Var(&e.planted, "planted", 0, "by which share one benchmark takes longer")
+	flags.Float64Var(&e.limit, "limit", 0, "which share is allowed")
+	flags.Float64Var(&e.falseAlarms, "false-alarms", stats.FalseAlarms, "the chance of a false alarm")
+	flags.Float64Var(&e.deviation, "deviation", 0.02, "by which share processes differ from one another")
+	flags.IntVar(&e.layouts, "layouts", 1, "how many layouts of each revision are run in turn")
+	flags.Float64Var(&e.placement, "placement", 0, "by which share layouts differ from one another")
+	flags.StringVar(&e.noise, "noise", "", "only the recordings whose names contain this `word`")
+	flags.DurationVar(&e.maxTime, "max-time", 7*time.Second, "how long a benchmark is measured")
+	if err := flags.Parse(args); err != nil {
+		return err
 	}
+	return e.run(stdout)
 }
 
 // outcome is what the gate says about some suites.
@@ -84,7 +86,14 @@ func (e experiment) run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var names []string
+	for _, r := range recordings {
+		names = append(names, r.Name)
+	}
 	recordings = slices.DeleteFunc(recordings, func(r clocktest.Recording) bool { return !strings.Contains(r.Name, e.noise) })
+	if len(recordings) == 0 {
+		return fmt.Errorf("-noise %s: no recording has this in its name: choose of %s", e.noise, strings.Join(names, ", "))
+	}
 	fmt.Fprintf(w, "%d benchmarks, processes differ by %g %%, %d layouts by %g %%, %g %% planted, %g %% allowed, %g %% false alarms, %v each\n",
 		e.benchmarks, 100*e.deviation, e.layouts, 100*e.placement, 100*e.planted, 100*e.limit, 100*e.falseAlarms, e.maxTime)
 	fmt.Fprintf(w, "%-14s %6s %8s %8s %8s %10s %6s %10s\n", "noise", "suites", "failed", "wrongly", "found", "visible", "seen", "minutes")

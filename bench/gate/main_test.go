@@ -8,6 +8,13 @@ import (
 	"chronoscope/clock/clocktest"
 )
 
+// A word that no recording has in its name is an error with the names.
+func TestNoRecording(t *testing.T) {
+	if err := run(t.Context(), []string{"-noise", "none such"}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "quiet") {
+		t.Error(err)
+	}
+}
+
 // Of two suites on each recording none fails, and a slowdown by half is found.
 func TestExperiment(t *testing.T) {
 	if testing.Short() {

@@ -27,6 +27,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"chronoscope/bench/internal/command"
 	"chronoscope/meter"
 	"chronoscope/stats"
@@ -97,17 +99,17 @@ func (e *experiment) run(ctx context.Context, clients, busy int) error {
 	for range busy {
 		all.Go(func() { compute(ctx) })
 	}
-	var failed atomic.Value
+	var requests errgroup.Group
 	for range clients {
-		all.Go(func() {
-			if err := request(ctx, server); err != nil && ctx.Err() == nil {
-				failed.Store(err)
+		requests.Go(func() error {
+			if err := request(ctx, server); ctx.Err() == nil {
+				return err
 			}
+			return nil
 		})
 	}
 	all.Wait()
-	err, _ := failed.Load().(error)
-	return err
+	return requests.Wait()
 }
 
 func request(ctx context.Context, server *httptest.Server) error {

@@ -7,7 +7,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -21,10 +20,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"chronoscope/bench/internal/command"
+	"chronoscope/clock"
 )
 
 func main() { command.Main("restarts", run) }
@@ -69,35 +70,45 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer stop()
-	lives, faults, err := e.live(ctx, stdout)
-	if err != nil {
-		return err
-	}
+	began := time.Now()
+	lives, faults, failed := e.live(ctx, stdout)
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // what there is is judged, also after Ctrl-C
+	defer cancel()
+	return errors.Join(failed, conclude(after, stdout, server, time.Since(began)+e.most, lives, faults))
+}
+
+// conclude prints what the lives used and the faults: those given, and those in what Prometheus stored in the past span. It returns an
+// error if there are any.
+func conclude(ctx context.Context, stdout io.Writer, server prometheus, span time.Duration, lives []life, faults []string) error {
 	describe(stdout, lives)
-	stored, err := server.stored(ctx, jobName)
-	if err != nil {
-		return err
-	}
-	found, seen := judge(stored, runtime.NumCPU())
+	found, err := examine(ctx, stdout, server, span, len(lives))
 	faults = append(faults, found...)
-	fmt.Fprintf(stdout, "%d scrapes of %d lives; %d series; own CPU time in the rest of each life at most %.1f %% of a CPU\n",
-		seen.scrapes, seen.lives, seen.series, 100*seen.mostCPU)
-	if seen.lives < len(lives)*9/10 {
-		faults = append(faults, fmt.Sprintf("process_start_time_seconds shows %d lives of %d", seen.lives, len(lives)))
-	}
-	asked, err := server.ask(ctx, e.duration+e.most, seen, stdout)
-	if err != nil {
-		return err
-	}
-	faults = append(faults, asked...)
 	for _, f := range faults {
 		fmt.Fprintln(stdout, "FAULT:", f)
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("%d faults", len(faults))
+		return errors.Join(err, fmt.Errorf("%d faults", len(faults)))
 	}
-	fmt.Fprintln(stdout, "no fault")
-	return nil
+	if err == nil {
+		fmt.Fprintln(stdout, "no fault")
+	}
+	return err
+}
+
+// examine returns the faults in what Prometheus stored.
+func examine(ctx context.Context, stdout io.Writer, server prometheus, span time.Duration, lives int) (faults []string, err error) {
+	stored, err := server.stored(ctx, jobName, span)
+	if err != nil {
+		return nil, err
+	}
+	faults, seen := judge(stored, runtime.NumCPU())
+	fmt.Fprintf(stdout, "%d scrapes of %d lives; %d series; own CPU time in the rest of each life at most %.1f %% of a CPU\n",
+		seen.scrapes, seen.lives, seen.series, 100*seen.mostCPU)
+	if seen.lives < lives*9/10 {
+		faults = append(faults, fmt.Sprintf("process_start_time_seconds shows %d lives of %d", seen.lives, lives))
+	}
+	asked, err := server.ask(ctx, span, seen, stdout)
+	return append(faults, asked...), err
 }
 
 // live starts serve and kills it, until the time is over.
@@ -105,12 +116,18 @@ func (e experiment) live(ctx context.Context, stdout io.Writer) (lives []life, f
 	shared := listed("/dev/shm", "/sys/kernel/tracing/instances")
 	for end := time.Now().Add(e.duration); time.Now().Before(end) && ctx.Err() == nil; {
 		l, err := e.liveOnce(ctx)
+		if ctx.Err() != nil {
+			break
+		}
 		if err != nil {
 			return lives, faults, fmt.Errorf("life %d: %w", len(lives)+1, err)
 		}
 		lives = append(lives, l)
 		for _, left := range append(listed(filepath.Join(e.folder, "tmp")), subtract(listed("/dev/shm", "/sys/kernel/tracing/instances"), shared)...) {
 			faults = append(faults, fmt.Sprintf("life %d left %s", len(lives), left))
+		}
+		if l.ended != "" {
+			faults = append(faults, fmt.Sprintf("life %d ended by itself: %s", len(lives), l.ended))
 		}
 		if l.orphans {
 			faults = append(faults, fmt.Sprintf("life %d left processes", len(lives)))
@@ -129,7 +146,8 @@ type life struct {
 	lasted, listening    time.Duration // in all; until it listened
 	peakKiB              int
 	descriptors, threads int
-	orphans              bool // processes were left in its group
+	orphans              bool   // processes were left in its group
+	ended                string // how it ended by itself, with the end of what it said; empty if it was killed
 }
 
 func (l life) String() string {
@@ -137,7 +155,8 @@ func (l life) String() string {
 		l.lasted.Seconds(), float64(l.listening.Microseconds())/1e3, float64(l.peakKiB)/1024, l.descriptors, l.threads)
 }
 
-// liveOnce starts serve, kills it after a random time, and returns what it used just before.
+// liveOnce starts serve, kills it after a random time, and returns what it used just before. It returns an error if serve does not
+// listen within a minute.
 func (e experiment) liveOnce(ctx context.Context) (l life, err error) {
 	temporary, configuration := filepath.Join(e.folder, "tmp"), filepath.Join(e.folder, "web.yml")
 	if err := errors.Join(os.MkdirAll(temporary, 0o700), os.WriteFile(configuration, []byte("http_server_config: {headers: {X-Frame-Options: deny}}\n"), 0o600)); err != nil {
@@ -147,10 +166,9 @@ func (e experiment) liveOnce(ctx context.Context) (l life, err error) {
 	serve.Env = append(os.Environ(), "TMPDIR="+temporary)
 	serve.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	serve.Cancel = func() error { return syscall.Kill(-serve.Process.Pid, syscall.SIGKILL) }
-	said, err := serve.StderrPipe()
-	if err != nil {
-		return l, err
-	}
+	said := &sayings{listens: make(chan struct{})}
+	serve.Stderr = said
+	serve.WaitDelay = time.Second // for children that hold its standard error
 	// Pdeathsig is sent when the thread that started the process ends
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -158,37 +176,68 @@ func (e experiment) liveOnce(ctx context.Context) (l life, err error) {
 	if err := serve.Start(); err != nil {
 		return l, err
 	}
-	err = awaitListening(said)
-	l.listening = time.Since(start)
-	if err == nil {
-		wait(ctx, e.least+rand.N(e.most-e.least)-l.listening)
-		l.peakKiB, l.threads, l.descriptors, err = used(serve.Process.Pid)
+	ended := make(chan error, 1)
+	go func() { ended <- serve.Wait() }()
+	select {
+	case <-said.listens:
+		l.listening = time.Since(start)
+		select {
+		case err = <-ended:
+			ended <- err
+		case <-ctx.Done():
+		case <-time.After(e.least + rand.N(e.most-e.least) - l.listening):
+			l.peakKiB, l.threads, l.descriptors, err = used(serve.Process.Pid)
+		}
+	case err = <-ended:
+		err = fmt.Errorf("serve does not listen: %w: %s", err, said.end())
+		ended <- err
+	case <-time.After(time.Minute):
+		err = fmt.Errorf("serve does not listen: %s", said.end())
 	}
-	killed := serve.Process.Kill() // kill serve alone: its children have to end by themselves
-	go io.Copy(io.Discard, said)
-	serve.Wait()
+	_ = serve.Process.Kill() // kill serve alone: its children have to end by themselves
+	how := <-ended
 	l.lasted = time.Since(start)
+	status, _ := serve.ProcessState.Sys().(syscall.WaitStatus)
+	if l.listening > 0 && status.Signal() != syscall.SIGKILL {
+		l.ended, err = fmt.Sprintf("%v: %s", how, said.end()), nil
+	}
 	for range 20 { // a child needs a moment to end
 		if l.orphans = syscall.Kill(-serve.Process.Pid, 0) == nil; !l.orphans {
 			break
 		}
-		wait(ctx, 100*time.Millisecond)
+		clock.Wait(ctx, 100*time.Millisecond)
 	}
 	if l.orphans {
 		_ = syscall.Kill(-serve.Process.Pid, syscall.SIGKILL)
 	}
-	return l, errors.Join(err, killed)
+	return l, err
 }
 
-func awaitListening(said io.Reader) error {
-	var all strings.Builder
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		fmt.Fprintln(&all, lines.Text())
-		if strings.Contains(lines.Text(), "Listening on") {
-			return nil
-		}
+// sayings are the end of what serve says. listens is closed when it says that it listens.
+type sayings struct {
+	listens chan struct{}
+	mutex   sync.Mutex
+	text    string
+	closed  bool
+}
+
+func (s *sayings) Write(text []byte) (int, error) {
+	const kept = 4096
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.text += string(text)
+	if !s.closed && strings.Contains(s.text, "Listening on") {
+		s.closed = true
+		close(s.listens)
 	}
-	return fmt.Errorf("serve does not listen: %s", &all)
+	s.text = s.text[max(0, len(s.text)-kept):]
+	return len(text), nil
+}
+
+func (s *sayings) end() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text
 }
 
 // used reads the peak of a process's memory, and its present threads and file descriptors.
@@ -205,6 +254,9 @@ func used(pid int) (peakKiB, threads, descriptors int, err error) {
 // describe prints the least, the median and the largest of each figure of the lives.
 func describe(stdout io.Writer, lives []life) {
 	fmt.Fprintf(stdout, "%d lives: least, median, largest\n", len(lives))
+	if len(lives) == 0 {
+		return
+	}
 	for _, row := range []struct {
 		name string
 		of   func(life) float64
@@ -246,11 +298,4 @@ func freeAddress() (string, error) {
 	}
 	defer l.Close()
 	return l.Addr().String(), nil
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

@@ -3,19 +3,21 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"chronoscope/bench/internal/command"
 )
 
 // prometheus is the address of a running server.
@@ -23,7 +25,8 @@ type prometheus string
 
 const jobName = "restarts"
 
-// startPrometheus starts a server that scrapes serve every second and evaluates the rules.
+// startPrometheus starts a server that scrapes serve every second and evaluates the rules, and returns when it is ready. It runs on
+// after the end of ctx, until stop.
 func (e experiment) startPrometheus(ctx context.Context) (server prometheus, stop func(), err error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -35,16 +38,40 @@ func (e experiment) startPrometheus(ctx context.Context) (server prometheus, sto
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return "", nil, err
 	}
-	command := exec.CommandContext(ctx, "prometheus", "--config.file="+file, "--web.listen-address="+address,
+	command := command.Child(context.WithoutCancel(ctx), "prometheus", "--config.file="+file, "--web.listen-address="+address,
 		"--storage.tsdb.path="+filepath.Join(e.folder, "data"), "--log.level=error", "--enable-feature=native-histograms")
 	command.Stderr = os.Stderr
 	if err := command.Start(); err != nil {
 		return "", nil, fmt.Errorf("%w: install the Debian package prometheus", err)
 	}
-	return prometheus("http://" + address), func() {
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	stop = func() {
 		_ = command.Process.Kill()
-		_ = command.Wait()
-	}, nil
+		<-ended
+	}
+	server = prometheus("http://" + address)
+	for limit := time.Now().Add(time.Minute); ; {
+		answer, err := http.Get(string(server) + "/-/ready")
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return server, stop, nil
+			}
+		}
+		select {
+		case err := <-ended:
+			return "", nil, fmt.Errorf("prometheus ended: %w", err)
+		case <-ctx.Done():
+			stop()
+			return "", nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+			if time.Now().After(limit) {
+				stop()
+				return "", nil, errors.New("prometheus is not ready after a minute")
+			}
+		}
+	}
 }
 
 // point is a sample as Prometheus' API shows it: a time in seconds and a value as text.
@@ -108,9 +135,9 @@ func (server prometheus) query(ctx context.Context, query string, span, step tim
 	return result.Data.Result, err
 }
 
-// stored returns all series of a job that have plain samples.
-func (server prometheus) stored(ctx context.Context, job string) ([]series, error) {
-	return server.query(ctx, fmt.Sprintf(`{job=%q,__name__=~"(chronoscope|process)_.+|up"}[1d]`, job), 0, 0)
+// stored returns all series of a job that have plain samples in the past span.
+func (server prometheus) stored(ctx context.Context, job string, span time.Duration) ([]series, error) {
+	return server.query(ctx, fmt.Sprintf(`{job=%q,__name__=~"(chronoscope|process)_.+|up"}[%ds]`, job, int(span.Seconds())+1), 0, 0)
 }
 
 // ask asks Prometheus for rates and shares of the past, checks that they are possible, and prints its increases

@@ -9,28 +9,24 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/stats"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bias:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("bias", run) }
 
-func run(args []string, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("bias", flag.ContinueOnError)
 	trials := flags.Int("trials", 200, "simulations of each kind")
 	durations := flags.Int("durations", 4000, "in each of them")
@@ -41,6 +37,9 @@ func run(args []string, stdout io.Writer) error {
 	for _, d := range distributions(random) {
 		for _, step := range []float64{1, 10, 100, 1000} {
 			fmt.Fprintf(stdout, "%s, steps of %v ns\n", d.name, step)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			if err := d.compare(stdout, random, step, *trials, *durations); err != nil {
 				return err
 			}

@@ -7,7 +7,7 @@ import (
 
 func TestBias(t *testing.T) {
 	var out strings.Builder
-	if err := run([]string{"-trials", "2"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-trials", "2"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "intervals cover"); n != 48 || strings.Contains(out.String(), "NaN") {

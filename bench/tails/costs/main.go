@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"time"
 
@@ -22,31 +21,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
 
+	"chronoscope/bench/internal/command"
 	"chronoscope/env"
 	"chronoscope/meter"
 	"chronoscope/stats"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "costs:", err)
-		os.Exit(1)
-	}
-}
+func main() { command.Main("costs", run) }
 
-func run(args []string, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("costs", flag.ContinueOnError)
 	rounds := flags.Int("rounds", 41, "rounds, in each of which all are timed")
 	calls := flags.Int("calls", 20_000, "calls of each in a round")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	all, err := subjects()
+	if *rounds < 6 || *calls < goroutineCounts[len(goroutineCounts)-1] {
+		return fmt.Errorf("-rounds %d -calls %d: choose 6 rounds or more, of %d calls or more", *rounds, *calls, goroutineCounts[len(goroutineCounts)-1])
+	}
+	all, err := subjects(ctx)
 	if err != nil {
 		return err
 	}
-	for _, goroutines := range []int{1, 2, 64} {
-		costs := measure(all, *rounds, *calls, goroutines)
+	for _, goroutines := range goroutineCounts {
+		costs := measure(all, *rounds, *calls, goroutines, cpuTime)
 		pair := stats.MedianInterval(costs[0], "ns")
 		fmt.Fprintf(stdout, "%d goroutines; a pair of time.Now takes %s\n", goroutines, pair)
 		for i, s := range all {
@@ -61,18 +59,21 @@ func run(args []string, stdout io.Writer) error {
 	return nil
 }
 
+// goroutineCounts are the numbers of goroutines that share what times the calls.
+var goroutineCounts = []int{1, 2, 64}
+
 // subject times one call in its way. The call itself is empty, so that only the timing is measured.
 type subject struct {
 	name string
 	pair func()
 }
 
-func subjects() ([]subject, error) {
+func subjects(ctx context.Context) ([]subject, error) {
 	tick, err := meter.KernelTick()
 	if err != nil {
 		return nil, err
 	}
-	fine, err := env.Open(context.Background(), 20*time.Millisecond, env.Clocks()...)
+	fine, err := env.Open(ctx, 20*time.Millisecond, env.Clocks()...)
 	if err != nil {
 		return nil, err
 	}
@@ -124,29 +125,40 @@ func since(start time.Time) time.Duration {
 func framed(m *meter.Meter) func() { return func() { m.Stop(m.Start()) } }
 
 // measure returns the CPU time of a call for each subject and round, in nanoseconds. Each round has another
-// order.
-func measure(all []subject, rounds, calls, goroutines int) [][]float64 {
+// order. What starting the goroutines takes is that of calls that do nothing in the same round, and is taken off.
+func measure(all []subject, rounds, calls, goroutines int, cpuTime func(func()) float64) [][]float64 {
+	run := func(call func()) float64 {
+		return cpuTime(func() {
+			var each sync.WaitGroup
+			for range goroutines {
+				each.Go(func() {
+					for range calls / goroutines {
+						call()
+					}
+				})
+			}
+			each.Wait()
+		}) / float64(calls/goroutines*goroutines)
+	}
 	costs := make([][]float64, len(all))
 	for round := range rounds + 1 {
+		ns := make([]float64, len(all))
+		empty := run(nothing)
 		for _, i := range rand.Perm(len(all)) {
-			ns := cpuTime(func() {
-				var each sync.WaitGroup
-				for range goroutines {
-					each.Go(func() {
-						for range calls / goroutines {
-							all[i].pair()
-						}
-					})
-				}
-				each.Wait()
-			}) / float64(calls/goroutines*goroutines)
+			ns[i] = run(all[i].pair)
+		}
+		empty = min(empty, run(nothing))
+		for i := range all {
 			if round > 0 { // the first warms up
-				costs[i] = append(costs[i], ns)
+				costs[i] = append(costs[i], ns[i]-empty)
 			}
 		}
 	}
 	return costs
 }
+
+//go:noinline
+func nothing() {}
 
 func cpuTime(f func()) float64 {
 	before := clockNs()

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
 // All have a figure, whatever it is.
 func TestCosts(t *testing.T) {
 	var out strings.Builder
-	if err := run([]string{"-rounds", "7", "-calls", "640"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-rounds", "7", "-calls", "640"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"meter, tails, 1 in 16", "Prometheus, native", "HdrHistogram", "DDSketch", "64 goroutines"} {
@@ -18,5 +20,26 @@ func TestCosts(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "NaN") {
 		t.Error(out.String())
+	}
+}
+
+// Fewer calls than goroutines would be no calls at all.
+func TestFewCalls(t *testing.T) {
+	if err := run(t.Context(), []string{"-rounds", "7", "-calls", "63"}, &strings.Builder{}); err == nil {
+		t.Error("63 calls were shared by 64 goroutines")
+	}
+}
+
+// On a simulated machine a call takes 3 ns, and starting 64 goroutines takes 6,400: the cost is that of the call.
+func TestGoroutinesAreTakenOff(t *testing.T) {
+	var calls atomic.Int64
+	cpuTime := func(f func()) float64 {
+		before := calls.Load()
+		f()
+		return 3*float64(calls.Load()-before) + 6400
+	}
+	costs := measure([]subject{{"call", func() { calls.Add(1) }}}, 4, 128, 64, cpuTime)
+	if !slices.Equal(costs[0], []float64{3, 3, 3, 3}) {
+		t.Errorf("%v", costs)
 	}
 }
