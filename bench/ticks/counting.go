@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"chronoscope/activity"
 	"chronoscope/clock"
@@ -192,4 +195,13 @@ func (o *observation) wholeSteps() []activity.CPUTime {
 		}
 	}
 	return whole
+}
+
+// usageOfThread returns the CPU time of the calling thread by getrusage(2).
+func usageOfThread() (activity.CPUTime, error) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
+		return activity.CPUTime{}, fmt.Errorf("getrusage: %w: allow the system call", err)
+	}
+	return activity.CPUTime{UserNs: float64(u.Utime.Nano()), SystemNs: float64(u.Stime.Nano())}, nil
 }

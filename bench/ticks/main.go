@@ -97,7 +97,7 @@ func printTicks(ctx context.Context, w io.Writer, sleep time.Duration) error {
 // printRates prints the rates of Figure 9.10, and the range of rates that Bryant's program would leave possible
 // (homework 9.12).
 func printRates(ctx context.Context, w io.Writer, sleep time.Duration) error {
-	r, err := MHz(ctx, os.DirFS("/"), sleep)
+	r, err := MHz(ctx, sleep)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,10 @@ import (
 	"math"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"chronoscope/activity"
+	"chronoscope/clock"
 	"chronoscope/stats"
 )
 
@@ -21,15 +24,14 @@ import (
 // the last one. So two seconds at 100 ticks a second give the rate within 1 %. The rate can be further off only
 // if the kernel's timer is delayed, as an overcommitted host may do to a guest.
 //
-// If ctx ends the sleep, the estimate is of what was counted so far, and comes with the error of ctx. On
-// systems other than Linux the error is a *clock.Unavailable.
+// If ctx ends the sleep, the estimate is of what was counted so far, and comes with the error of ctx.
 func TicksPerSecond(ctx context.Context, sleep time.Duration) (stats.Estimate, error) {
 	if sleep <= 0 || sleep > activity.LongestDuration {
 		return stats.Estimate{}, fmt.Errorf("a sleep of %v: choose one above 0 and up to %v", sleep, activity.LongestDuration)
 	}
 	origin := time.Now()
 	now := func() time.Duration { return time.Since(origin) }
-	return ticksPerSecond(now, clockTicks, func() error { return pause(ctx, sleep) })
+	return ticksPerSecond(now, clockTicks, func() error { clock.Wait(ctx, sleep); return ctx.Err() })
 }
 
 // tickReading is a count of ticks that was taken between two moments.
@@ -76,14 +78,12 @@ func tickRate(first, last tickReading) stats.Estimate {
 	return e
 }
 
-// pause sleeps, or returns early with the error of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// clockTicks returns the value of times(2): clock ticks since some moment before the system started.
+func clockTicks() (int64, error) {
+	var unused unix.Tms
+	ticks, err := unix.Times(&unused)
+	if err != nil {
+		return 0, fmt.Errorf("clock ticks: times: %w: allow the system call", err)
 	}
+	return int64(ticks), nil
 }
