@@ -3,9 +3,6 @@
 // core, how long a thread was inactive, and how far Bryant's ways to find these may be off.
 //
 //	cd bench && go run ./ticks
-//	cd bench && go run ./ticks -list ../testdata/papers/bryant2003-figure9.3.txt -mhz 549.9
-//
-// With -list it analyses a trace of activity as Bryant prints it.
 package main
 
 import (
@@ -13,7 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"chronoscope/activity"
@@ -26,16 +22,11 @@ func main() { command.Main("ticks", run) }
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("ticks", flag.ContinueOnError)
 	sleep := flags.Duration("sleep", 2*time.Second, "how long ticks and cycles are counted")
-	list := flags.String("list", "", "file with a trace as the source prints it")
-	mhz := flags.Float64("mhz", 1000, "rate of the clock that the trace was taken on")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *sleep < 10*time.Millisecond || !(*mhz > 0) {
-		return fmt.Errorf("-sleep %v -mhz %v: choose 10ms or more, and a rate above 0", *sleep, *mhz)
-	}
-	if *list != "" {
-		return printList(stdout, *list, *mhz)
+	if *sleep < 10*time.Millisecond {
+		return fmt.Errorf("-sleep %v: choose 10ms or more", *sleep)
 	}
 	for _, part := range []func() error{
 		func() error { return printCharges(stdout) },
@@ -135,26 +126,5 @@ func printInactive(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "Homework 9.11: this thread was inactive for %.4g µs (threshold %.4g µs)\n", c.Ns(ticks)/1e3, c.Ns(threshold)/1e3)
-	return nil
-}
-
-// printList analyses a printed trace.
-func printList(w io.Writer, name string, mhz float64) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	trace, err := activity.ReadList(file, 1e3/mhz)
-	if err != nil {
-		return err
-	}
-	trace.Kernel.TickHz = 100
-	a := activity.Analyse(trace)
-	fmt.Fprintf(w, "%d inactive periods in %.4g ms, active %.1f %%\n", len(trace.Gaps), trace.Ns(trace.Length)/ms, 100*a.ActiveRatio.Value())
-	if a.Tick != nil {
-		fmt.Fprintf(w, "%d of them begin with the timer's interrupt, which takes %.0f cycles at least; the true rate is %.1f MHz\n",
-			len(a.Tick.Gaps), a.Tick.MinNs.Value()/trace.TickNs, a.ClockHz.Value()/1e6)
-	}
 	return nil
 }

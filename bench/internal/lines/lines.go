@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 )
 
@@ -41,13 +40,4 @@ func Read[T any](name string) (values []T, err error) {
 		}
 		values = append(values, v)
 	}
-}
-
-// ReadIfThere does what [Read] does, and returns no values if there is no file.
-func ReadIfThere[T any](name string) ([]T, error) {
-	values, err := Read[T](name)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return values, err
 }
