@@ -121,7 +121,7 @@ func (c *served) take(requestedNs float64) (Sample, error) {
 		_, wrote = c.out.Write(stopMe)
 		_, read = c.in.ReadByte()
 	})
-	return sample, errors.Join(wrote, read)
+	return sample, errors.Join(wrote, read, sample.failure())
 }
 
 // open opens the counter and the reference that the parent asks for.

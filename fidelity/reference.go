@@ -3,7 +3,6 @@ package fidelity
 import (
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +26,10 @@ func (r Reference) Close() error {
 	}
 	return r.release()
 }
+
+// WorstReachPPM is the largest [Reference.ReachPPM] with which a reference can vouch for a counter's
+// rate: twice the error of a watch crystal.
+const WorstReachPPM = 2 * watchCrystalPPM
 
 // ReachPPM returns the smallest error of a counter's rate, in parts per million, that the reference
 // can show in an interval of the given length. It consists of the reference's steps at both ends of
@@ -123,7 +126,7 @@ func openRTC(root fs.FS, _ time.Duration) (Reference, *clock.Unavailable) {
 	read := func() int64 {
 		seconds, err := readSeconds(root, name)
 		if err != nil {
-			return math.MinInt32 // the step back is then found as a fault of the reference
+			return unread
 		}
 		return seconds
 	}

@@ -49,7 +49,9 @@ func ptpClock(fd int, device string) (Reference, *clock.Unavailable) {
 		Calendar: true, Settable: true, CountsSleep: clock.Yes, CountsSuspend: clock.Yes,
 	}, 0, func() int64 {
 		var t unix.Timespec
-		unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&t)), 0)
+		if _, _, failed := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(&t)), 0); failed != 0 {
+			return unread
+		}
 		return t.Nano()
 	})
 	// Only once, because the descriptor's number may belong to another file afterwards.

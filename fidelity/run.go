@@ -1,6 +1,7 @@
 package fidelity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,7 +159,7 @@ func (e *experiment) samples(ctx context.Context, w Workload, task Task, request
 		}
 		e.Progress(e.doneNs/e.totalNs, w.Name)
 		sample, err := task.Take(ns)
-		if err != nil {
+		if err = cmp.Or(err, sample.failure()); err != nil {
 			if ctx.Err() == nil {
 				e.caveat("%s ended after %d of %d samples: %v", w.Name, len(samples), len(requests), err)
 			}

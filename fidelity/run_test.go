@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -165,6 +166,37 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 	if r := o.Results[0]; r.Verdict != stats.Trusted || !(r.Rate.Value > 0) {
 		t.Errorf("what was taken is not judged: %s, %v", r.Verdict, r.Rate.Value)
+	}
+}
+
+// A workload ends where the reference can't be read. The counter is not blamed, also if the reference
+// is read again later.
+func TestReferenceFails(t *testing.T) {
+	w := newWorld(1)
+	good := w.reference()
+	reads := 0
+	reference := good
+	reference.Clock = clock.New(*good.Clock, func() int64 {
+		reads++
+		if reads > 500 && reads < 600 || reads > 3000 {
+			return unread
+		}
+		return good.Read()
+	})
+	o, err := Run(t.Context(), Request{
+		Counter: w.fine().rated("counter", 1), Reference: reference, Workloads: w.workloads(), Plan: simPlan, Look: w.look,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range o.Results {
+		if len(r.Faults) > 0 || r.MaxErrorNs.Or(0) > 1000 {
+			t.Errorf("%s: %q, off by %v ns", r.Workload, r.Reasons, r.MaxErrorNs)
+		}
+		want := fmt.Sprintf("%s ended after %d of %d samples: the reference could not be read", r.Workload, len(r.Samples), len(simPlan.requests(r.Workload)))
+		if i >= len(o.Caveats) || o.Caveats[i] != want {
+			t.Errorf("caveats %q, want %q", o.Caveats, want)
+		}
 	}
 }
 

@@ -1,7 +1,9 @@
 package fidelity
 
 import (
+	"errors"
 	"math"
+	"slices"
 
 	"chronoscope/clock"
 	"chronoscope/machine"
@@ -12,7 +14,8 @@ import (
 type Sample struct {
 	// RequestedNs is how long the workload was asked to take, 0 if it was not asked.
 	RequestedNs float64 `json:"requested_ns"`
-	// ReferenceNs is how long it took according to the reference.
+	// ReferenceNs is how long it took according to the reference; NaN if the reference could not
+	// be read.
 	ReferenceNs float64 `json:"reference_ns"`
 	// CounterTicks is what the counter counted, and CounterNs is the time of these ticks at the
 	// rate that the counter is believed to have.
@@ -61,6 +64,17 @@ func (s *Sampler) Take(requestedNs float64, run func(requestedNs float64)) Sampl
 // after a sleep are slow.
 const marks = 10
 
+// unread is what a reference shows that could not be read.
+const unread = math.MinInt64
+
+// failure returns an error if the reference could not be read.
+func (s Sample) failure() error {
+	if math.IsNaN(s.ReferenceNs) {
+		return errors.New("the reference could not be read")
+	}
+	return nil
+}
+
 // mark is one end of a sandwich. The kernel's counters are read before and after it, so that a move
 // to another CPU during the readings is noticed.
 type mark struct {
@@ -107,6 +121,9 @@ func (s *Sampler) between(requestedNs float64, start, end mark) Sample {
 		PairingNs:    (s.widthNs(start) + s.widthNs(end)) / 2,
 		StartCPU:     start.cpu(), EndCPU: end.cpu(),
 		Counted: start.counted && end.counted,
+	}
+	if slices.Contains([]int64{start.Before, start.After, end.Before, end.After}, unread) {
+		sample.ReferenceNs = math.NaN()
 	}
 	sample.CounterNs = stats.FloatOf(s.Counter.Ns(sample.CounterTicks))
 	sample.ErrorNs = sample.PairingNs + stepNs(s.Counter)
