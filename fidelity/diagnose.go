@@ -198,16 +198,41 @@ func (d *diagnosis) losing(share float64, steady bool) []int {
 // an error of the reference's rate, and for drift of both since the counter was calibrated.
 func (d *diagnosis) findRate() {
 	believed, ok := d.believed()
+	if !ok {
+		d.findStill()
+		return
+	}
 	reference := d.rate.middle() * (d.reference.TickNs.RelativeHalfWidth() + wander)
-	if !ok || believed.meets(span{d.rate.lo - reference, d.rate.hi + reference}) {
+	if believed.meets(span{d.rate.lo - reference, d.rate.hi + reference}) {
 		return
 	}
 	ppm := 1e6 * (d.rate.middle()/believed.middle() - 1)
+	d.findings = append(d.findings, finding{d.everySample(), rateFault(ppm, d.disciplined())})
+}
+
+func (d *diagnosis) everySample() []int {
 	all := make([]int, len(d.all))
 	for i := range all {
 		all[i] = i
 	}
-	d.findings = append(d.findings, finding{all, rateFault(ppm, d.disciplined())})
+	return all
+}
+
+// findStill examines whether a counter with a tick of unknown length advances at all: in most of the
+// samples in which it must have taken a step.
+func (d *diagnosis) findStill() {
+	long, still := 0, 0
+	for _, o := range d.all {
+		if o.ReferenceNs-o.PairingNs > stepNs(d.counter) {
+			long++
+			if o.CounterTicks <= 0 {
+				still++
+			}
+		}
+	}
+	if 2*still > long {
+		d.findings = append(d.findings, finding{d.everySample(), stillFault(still, long)})
+	}
 }
 
 // disciplined reports whether the system may change the rate of one of the clocks (adjtimex(2)). It

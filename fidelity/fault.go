@@ -76,6 +76,8 @@ func idleFault(share float64, steady bool) func(observed) Fault {
 		case steady:
 			f.Kind, f.Size, f.Unit = FollowsFrequency, stats.FloatOf(1-share), "times"
 			f.Says = fmt.Sprintf("%s: its rate follows the core's frequency, and is %s when idle as when busy", lostOrGained(worst), timesAsHigh(1-share))
+		case share < 0:
+			f.Says = lostOrGained(worst) + ": it runs faster while the thread sleeps, by a different amount each time"
 		default:
 			f.Says = lostOrGained(worst) + ": it stands still for a part of the sleep, a different one each time"
 		}
@@ -137,6 +139,17 @@ func jumpFault(times int, reference *clock.Clock) func(observed) Fault {
 			f.Says += fmt.Sprintf(", unless %s was set meanwhile: compare with monotonic-raw, which nobody sets", reference.Name)
 		}
 		return f
+	}
+}
+
+// stillFault describes a counter with a tick of unknown length that stands still or runs backwards
+// in most samples.
+func stillFault(still, samples int) func(observed) Fault {
+	return func(observed) Fault {
+		return Fault{
+			Kind: WrongRate, Size: stats.FloatOf(-1e6), Unit: "ppm", Verdict: stats.Unusable,
+			Says: fmt.Sprintf("it does not advance: in %d of %d samples it stood still or ran backwards", still, samples),
+		}
 	}
 }
 

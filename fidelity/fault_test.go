@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/clock"
 	"chronoscope/clock/clocktest"
 	"chronoscope/machine"
 	"chronoscope/stats"
@@ -333,10 +334,30 @@ func TestBrokenCounters(t *testing.T) {
 		w := newWorld(1)
 		c := w.fine()
 		c.seenNs = func() float64 { return seen(w) }
-		for _, r := range w.experiment(c.rated("counter", 1), w.workloads()...).Results {
-			if r.Verdict != stats.Unusable {
-				t.Errorf("%s: %s is %s: %q", name, r.Workload, r.Verdict, r.Reasons)
+		unknown := c.rated("counter", 1)
+		unknown.TickNs = stats.Estimate{Value: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
+		for _, counter := range []clock.Rated{c.rated("counter", 1), unknown} {
+			for _, r := range w.experiment(counter, w.workloads()...).Results {
+				if r.Verdict != stats.Unusable {
+					t.Errorf("%s, tick of %v ns: %s is %s: %q", name, counter.TickNs.Value, r.Workload, r.Verdict, r.Reasons)
+				}
 			}
 		}
+	}
+}
+
+// A counter that gains time irregularly while the thread sleeps does not stand still.
+func TestGainInSleep(t *testing.T) {
+	busy := Sample{ReferenceNs: 1e7, CounterTicks: 1e7, PairingNs: 100, ErrorNs: 101}
+	asleep := func(gainedNs int64) Sample {
+		return Sample{ReferenceNs: 1e7, CounterTicks: 1e7 + gainedNs, PairingNs: 100, ErrorNs: 101, IdleNs: 9.9e6}
+	}
+	r := []Result{
+		{Samples: []Sample{busy, busy, busy, busy, busy, busy}},
+		{Samples: []Sample{asleep(1e6), asleep(3e6), asleep(2e6), asleep(5e6), asleep(4e6)}},
+	}
+	judge(named("tsc", 1, 1), named("monotonic-raw", 1, 1), r)
+	if f := r[1].Faults; len(f) != 1 || f[0].Says != "it gained 5.00 ms in 10.0 ms: it runs faster while the thread sleeps, by a different amount each time" {
+		t.Errorf("%+v", f)
 	}
 }

@@ -41,6 +41,24 @@ func TestClocksourceChanges(t *testing.T) {
 	}
 }
 
+// A fault of a counter that does not follow the clocksource is not excused by its change.
+func TestClocksourceExcusesOnlyItsClocks(t *testing.T) {
+	for _, c := range []struct {
+		counter, reference string
+		want               stats.Verdict
+	}{
+		{"tsc", PTPKVM, stats.Unusable}, {"tsc", RTC, stats.Unusable},
+		{"tsc", "monotonic-raw", stats.Suspect}, {"monotonic", PTPKVM, stats.Suspect}, {"tsc", Synchronised, stats.Suspect},
+	} {
+		r := []Result{{Counter: c.counter, Reference: c.reference, Judgement: stats.NewJudgement()}}
+		r[0].Lower(stats.Unusable, "it stands still")
+		judgeCircumstances(r, "tsc", "hpet", 1)
+		if r[0].Verdict != c.want || len(r[0].Reasons) != 2 || !strings.HasPrefix(r[0].Meaning, "rely on") {
+			t.Errorf("%s against %s: %s %q, %q", c.counter, c.reference, r[0].Verdict, r[0].Reasons, r[0].Meaning)
+		}
+	}
+}
+
 // A counter that had to share its hardware is not trusted, whatever its readings are.
 func TestMultiplexedCounter(t *testing.T) {
 	for share, want := range map[float64]stats.Verdict{1: stats.Trusted, 0.4: stats.Suspect} {

@@ -48,11 +48,13 @@ var oscillatorOfName = map[string]string{
 // Independence reports whether two clocks of this machine rest on different oscillators, and why.
 // CLOCK_MONOTONIC_RAW and the time stamp counter, for example, rest on the same oscillator while
 // the counter is the kernel's clocksource. The agreement of two such clocks shows that the counter
-// is read faithfully, but says nothing about its rate. m may be nil if nothing is known about the
-// machine.
+// is read faithfully, but says nothing about its rate. The same holds for two clocks that one time
+// service steers. m may be nil if nothing is known about the machine.
 func Independence(counter, reference *clock.Clock, m *machine.Machine) (independent bool, why string) {
 	a, b := oscillator(counter, m), oscillator(reference, m)
 	switch {
+	case reference.Name == Synchronised && steered(counter):
+		return false, fmt.Sprintf("the same time service steers both %s and %s", counter.Name, reference.Name)
 	case a == unknownOscillator:
 		return false, fmt.Sprintf("what %s rests on is not known", counter.Name)
 	case b == unknownOscillator:
@@ -63,6 +65,18 @@ func Independence(counter, reference *clock.Clock, m *machine.Machine) (independ
 		return false, fmt.Sprintf("%s is made from the same crystal as the system's clocks", coreOscillator)
 	}
 	return true, fmt.Sprintf("%s rests on %s, %s on %s", counter.Name, a, reference.Name, b)
+}
+
+// steered reports whether the time service changes the rate of a clock of the kernel (adjtimex(2)).
+// The kernel steers all its wall clocks together, except CLOCK_MONOTONIC_RAW.
+func steered(c *clock.Clock) bool {
+	return slices.Contains(clock.Names(), c.Name) && c.Kind == clock.KindWall && c.Name != "monotonic-raw"
+}
+
+// followsClocksource reports whether a clock changes with the kernel's clocksource.
+func followsClocksource(name string) bool {
+	_, own := oscillatorOfName[name]
+	return !own || name == Synchronised
 }
 
 // oscillator returns the oscillator on which a clock rests; empty if it is not known. All clocks of

@@ -16,12 +16,20 @@ import (
 func named(name string, tickNs, accuracyNs float64) clock.Rated {
 	c := clock.New(clock.Clock{Name: name, Kind: clock.KindWall, CountsSleep: clock.Yes, UnitNs: tickNs}, func() int64 { return 0 })
 	if strings.HasPrefix(name, "perf-") || strings.HasSuffix(name, "cputime") {
-		c.CountsSleep = clock.No
+		c.Kind, c.CountsSleep = clock.KindCPU, clock.No
+	}
+	if strings.HasPrefix(name, "tsc") || strings.HasPrefix(name, "cntvct") {
+		c.Kind = clock.KindCounter
 	}
 	return clock.Rated{Clock: c, TickNs: stats.Estimate{Value: tickNs, Lo: tickNs, Hi: tickNs}, AccuracyNs: accuracyNs}
 }
 
 func TestWrongPairingsAreRefused(t *testing.T) {
+	set := func(name string) clock.Rated {
+		c := named(name, 1, 1)
+		c.Settable = true
+		return c
+	}
 	tsc, raw := named("tsc", 0.4, 0.4), named("monotonic-raw", 1, 1)
 	for _, c := range []struct {
 		counter, reference clock.Rated
@@ -39,6 +47,11 @@ func TestWrongPairingsAreRefused(t *testing.T) {
 		{tsc, named("monotonic-coarse", 1, 4e6), "moves in steps of 4.00 ms, so that over 160 ms it could only tell an error of 5 % or more: take a finer one, or intervals of 800 ms and more"},
 		{tsc, named("rtc", 1e9, 1e9), "intervals of 200 s and more"},
 		{named("time", 1e9, 1e9), named("rtc", 1e9, 1e9), ""},
+		{set("realtime"), named(Synchronised, 1, 1), "always agrees with itself"},
+		{set("gettimeofday"), named(Synchronised, 1, 1), "always agrees with itself"},
+		{set("tai"), named(Synchronised, 1, 1), "always agrees with itself"},
+		{set("realtime"), named(PTPKVM, 1, 1), ""},
+		{named("monotonic", 1, 1), named(Synchronised, 1, 1), ""},
 	} {
 		err := CheckPair(c.counter, c.reference, 160e6)
 		var refused *Refused
@@ -105,7 +118,6 @@ func TestCPUTimeIsJudgedUndisturbed(t *testing.T) {
 // may be.
 func TestSlewingIsRecognised(t *testing.T) {
 	tsc := named("tsc", 1, 1)
-	tsc.Kind = clock.KindCounter
 	good := Sample{ReferenceNs: 1e8, CounterTicks: 1e8, PairingNs: 100, ErrorNs: 101}
 	slewed := good
 	slewed.ReferenceNs *= 1 + 300e-6
@@ -139,6 +151,13 @@ func TestIndependence(t *testing.T) {
 		{"tsc", PTPKVM, "tsc", true, "ptp-kvm on the host's clock"},
 		{"tsc", RTC, "tsc", true, "crystal"},
 		{"monotonic-raw", Synchronised, "tsc", true, "time of the network"},
+		{"tsc", Synchronised, "tsc", true, "time of the network"},
+		{"thread-cputime", Synchronised, "tsc", true, "time of the network"},
+		{"monotonic", Synchronised, "tsc", false, "the same time service steers both monotonic and realtime-synchronised"},
+		{"boottime", Synchronised, "hpet", false, "the same time service"},
+		{"go-time-now", Synchronised, "tsc", false, "the same time service"},
+		{"realtime", Synchronised, "tsc", false, "the same time service"},
+		{"realtime", PTPKVM, "tsc", true, "ptp-kvm on the host's clock"},
 		{"simulated", "monotonic-raw", "tsc", false, "what simulated rests on is not known"},
 	} {
 		m := &machine.Machine{Clocksource: machine.Text(c.source)}
@@ -154,7 +173,7 @@ func TestIndependence(t *testing.T) {
 
 // The meaning of a verdict says whether the counter's rate was judged too.
 func TestMeaning(t *testing.T) {
-	for independent, want := range map[bool]string{true: "and so is its rate", false: "of its rate this says nothing, since "} {
+	for independent, want := range map[bool]string{true: "and so is its rate, to ± ", false: "of its rate this says nothing, since "} {
 		w := newWorld(1)
 		o, err := Run(t.Context(), Request{
 			Counter: w.fine().rated("counter", 1), Reference: w.reference(), Independent: independent, Why: "so it is",
@@ -162,6 +181,32 @@ func TestMeaning(t *testing.T) {
 		})
 		if err != nil || !strings.Contains(o.Results[0].Meaning, want) || !strings.Contains(o.Results[0].Meaning, "so it is") {
 			t.Errorf("%v, %q", err, o.Results[0].Meaning)
+		}
+	}
+}
+
+// A reference whose own rate is known to ± 1.4 % says nothing of a rate that is 1 % off.
+func TestLooseReference(t *testing.T) {
+	samples := make([]Sample, 8)
+	for i := range samples {
+		samples[i] = Sample{ReferenceNs: 1e8, CounterTicks: 101e6, PairingNs: 100, ErrorNs: 101}
+	}
+	for _, c := range []struct {
+		offPPM      float64
+		independent bool
+		want        stats.Verdict
+		says        string
+	}{
+		{1, true, stats.Unusable, "it is 1 % fast"},
+		{14_000, true, stats.Suspect, "the rate of realtime-synchronised is known to ± 1.4 % only"},
+		{14_000, false, stats.Trusted, ""},
+	} {
+		reference := named(Synchronised, 1, 1)
+		reference.TickNs.Lo, reference.TickNs.Hi = 1-c.offPPM/1e6, 1+c.offPPM/1e6
+		r := []Result{{Reference: Synchronised, Independent: c.independent, Samples: samples}}
+		judge(named("tsc", 1, 1), reference, r)
+		if r[0].Verdict != c.want || !strings.Contains(strings.Join(r[0].Reasons, "; "), c.says) {
+			t.Errorf("± %v ppm: %s %q, want %s %q", c.offPPM, r[0].Verdict, r[0].Reasons, c.want, c.says)
 		}
 	}
 }
@@ -197,7 +242,7 @@ func TestRTC(t *testing.T) {
 		t.Errorf("it reaches %v ppm in 100 s", got)
 	}
 	files[name] = &fstest.MapFile{Data: []byte("gone")}
-	if got := r.Read(); got > 0 {
+	if got := r.Read(); got != unread {
 		t.Errorf("a clock that has gone reads %d", got)
 	}
 	for _, files := range []fstest.MapFS{{}, {name: {Data: []byte("soon\n")}}} {

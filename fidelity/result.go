@@ -108,6 +108,9 @@ func (r *Result) judge(d *diagnosis, workload int) {
 	if longest := longestNs(r.Samples); 2*stepNs(d.counter) >= longest && longest > 0 {
 		r.Lower(stats.Suspect, "it moves in steps of up to %s, so that nothing can be told from intervals of %s: take longer ones", stats.Duration(stepNs(d.counter), 3), stats.Duration(longest, 3))
 	}
+	if off := d.reference.TickNs.RelativeHalfWidth(); r.Independent && 1e6*off > WorstReachPPM {
+		r.Lower(stats.Suspect, "the rate of %s is known to ± %s only, so that the counter's rate can't be judged: let it run longer, or take monotonic-raw, and judge the intervals alone", r.Reference, partsPerMillion(1e6*off))
+	}
 	for _, f := range d.findings {
 		if fault, ok := f.of(workload, d.all); ok {
 			r.Faults = append(r.Faults, fault)
@@ -119,8 +122,8 @@ func (r *Result) judge(d *diagnosis, workload int) {
 
 // judgeCircumstances lowers the verdict of all results if the clocks were not the same throughout:
 // if the counter had to share its hardware with others for a part of the time (perf_event_open(2),
-// "multiplexing"), or if the kernel's clocksource changed. A change of the clocksource may be the
-// cause of all other faults.
+// "multiplexing"), or if the kernel's clocksource changed. If one of the clocks follows the
+// clocksource, its change may be the cause of all other faults.
 func judgeCircumstances(results []Result, before, after string, running float64) {
 	for i := range results {
 		r := &results[i]
@@ -128,12 +131,13 @@ func judgeCircumstances(results []Result, before, after string, running float64)
 			r.Lower(stats.Suspect, "it counted for %.3g %% of the time, as it had to share a counter of the hardware with others: end what else counts, such as perf", 100*running)
 		}
 		if before != after && before != "" && after != "" {
-			found := r.Reasons
+			found := r.Judgement
 			r.Judgement = stats.NewJudgement()
 			r.Lower(stats.Suspect, "the kernel changed its clocksource from %s to %s meanwhile, and with it the rate and the cost of its clocks: test again", before, after)
-			for _, reason := range found {
-				r.Lower(stats.Suspect, "%s", reason)
+			if followsClocksource(r.Counter) || followsClocksource(r.Reference) {
+				found.Verdict = stats.Suspect
 			}
+			r.Join(found)
 		}
 		r.Meaning = r.meaning()
 	}
@@ -153,7 +157,7 @@ func (r *Result) meaning() string {
 	case r.Verdict != stats.Trusted:
 		return fmt.Sprintf("rely on intervals of %s only where the reasons don't matter", r.Counter)
 	case r.Independent:
-		return fmt.Sprintf("intervals of %s are true, and so is its rate: %s", r.Counter, r.Why)
+		return fmt.Sprintf("intervals of %s are true, and so is its rate, to ± %s: %s", r.Counter, partsPerMillion(1e6*r.Rate.RelativeHalfWidth()), r.Why)
 	}
 	return fmt.Sprintf("%s is read faithfully; of its rate this says nothing, since %s", r.Counter, r.Why)
 }

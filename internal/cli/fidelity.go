@@ -200,7 +200,7 @@ func (e trustExperiment) sandwiches(ctx context.Context, c *call, clocks []clock
 			r.Close()
 		}
 	}()
-	reference, err := e.reference(counter, clocks, append(lacking, missing...), independent)
+	reference, err := e.reference(c, counter, clocks, append(lacking, missing...), independent)
 	if err != nil {
 		return nil, err
 	}
@@ -236,13 +236,19 @@ func (e trustExperiment) sandwiches(ctx context.Context, c *call, clocks []clock
 }
 
 // reference returns the clock by which the counter is judged: the requested one; or an independent
-// one, if the plan is long enough for it; or else one that no time daemon adjusts.
-func (e trustExperiment) reference(counter clock.Rated, clocks []clock.Rated, missing []*clock.Unavailable, independent []fidelity.Reference) (clock.Rated, error) {
+// one, if the plan is long enough to tell a rate by it; or else one that no time daemon adjusts.
+func (e trustExperiment) reference(c *call, counter clock.Rated, clocks []clock.Rated, missing []*clock.Unavailable, independent []fidelity.Reference) (clock.Rated, error) {
 	if e.flags.reference == "" {
 		for _, r := range independent {
-			if fidelity.CheckPair(counter, r.Rated, e.plan.LongestNs(e.flags.workloads)) == nil {
+			apart, _ := fidelity.Independence(counter.Clock, r.Clock, c.header.Machine)
+			if !apart || fidelity.CheckPair(counter, r.Rated, e.plan.LongestNs(e.flags.workloads)) != nil {
+				continue
+			}
+			reach := r.ReachPPM(e.plan.Lasts(e.flags.workloads))
+			if reach <= fidelity.WorstReachPPM {
 				return r.Rated, nil
 			}
+			c.caveat("%s is no reference for so short a test: it tells a rate to ± %s ppm, and ± %d ppm or less is needed", r.Name, stats.Significant(reach, 3), fidelity.WorstReachPPM)
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(clocks), func(c clock.Rated) bool { return c.Name == counter.Name })
