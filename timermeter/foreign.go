@@ -51,7 +51,6 @@ type remoteTimer struct {
 	wayNs     float64              // the time of the quickest round trip
 	last      int64
 	err       error
-	handOver  error        // why threads could not hand readings over
 	reference *remoteTimer // times the calls; nil if nothing can
 }
 
@@ -143,10 +142,12 @@ func (a *remoteTimer) handOvers(limited context.Context, n int) ([]check.Handed,
 	for turn := 0; len(all) < n && limited.Err() == nil; turn++ {
 		answer, err := a.Ask.HandOver(a.ctx, threads, handOverAtOnce)
 		if err != nil {
-			a.handOver = err
 			return nil, err
 		}
 		for i := 0; i+1 < len(answer); i += 2 {
+			if i > 0 && answer[i] == answer[i-2] {
+				return nil, errors.New("its threads did not take turns")
+			}
 			all = append(all, check.Handed{Thread: turn*threads + int(answer[i]), Ticks: answer[i+1]})
 		}
 	}

@@ -27,6 +27,7 @@ type remote struct {
 	asked  int
 	broken error
 	kind   clock.Kind      // empty means wall
+	alone  bool            // one thread takes all readings
 	loose  bool            // each answer shifts the clock
 	ended  context.Context // not nil if it can be interrupted
 }
@@ -92,7 +93,11 @@ func (r *remote) HandOver(_ context.Context, threads, n int) ([]int64, error) {
 	}
 	var all []int64
 	for i := range n {
-		all = append(all, int64(i%threads), r.OnThread(i%threads).Read())
+		thread := i % threads
+		if r.alone {
+			thread = 0
+		}
+		all = append(all, int64(thread), r.OnThread(thread).Read())
 	}
 	return all, r.way()
 }
@@ -460,4 +465,12 @@ func TestInterruptedForeignTimers(t *testing.T) {
 // referenceOf returns a simulated clock as a reference for others.
 func referenceOf(c *clocktest.Clock) clock.Rated {
 	return clock.Rated{Clock: clock.New(clock.Clock{Name: "reference"}, c.Read), TickNs: stats.Estimate{Value: c.UnitNs}}
+}
+
+// A probe that has no threads may give all readings the same thread. That shows nothing of threads.
+func TestForeignTimerOfOneThread(t *testing.T) {
+	r := rankRemote(t, QuickPlan, 1, &remote{Clock: nanosecondClock(1), wayNs: 5e4, alone: true})[0]
+	if r.ThreadSafe != nil || r.Verdict != stats.Trusted || r.notHanded == nil || r.notHanded.Error() != "its threads did not take turns" {
+		t.Errorf("%+v; want a trusted timer of which thread safety is not known", r)
+	}
 }

@@ -42,6 +42,11 @@ type Runtime struct {
 // receive starts each guest in turn, ranks its timers, and ends it before it starts the next one,
 // because runtimes have threads of their own that would disturb one another.
 func (l *local) receive(ctx context.Context, s Surroundings, b Bench) error {
+	if given := l.request.CPUs; len(given) > 0 && len(s.CPUs) > 1 {
+		if s.CPUs = given; len(given) == 1 && len(l.request.Guests) > 0 {
+			l.caveat("thread safety is not known of other runtimes: their threads may use CPU %d only, and a check needs two", given[0])
+		}
+	}
 	for i, g := range l.request.Guests {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -49,6 +54,9 @@ func (l *local) receive(ctx context.Context, s Surroundings, b Bench) error {
 		b.Progress = l.part(i+1, g.Name)
 		b.Progress(0, "starting it")
 		company, err := g.Open(ctx)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			l.leaveOut(g.Name, err)
 			continue
@@ -104,7 +112,7 @@ func (l *local) rankGuest(ctx context.Context, company *Company, s Surroundings,
 			l.leaveOut(a.Clock.Name, a.err)
 		}
 	}
-	l.sayUnjudged(ctx, ratings, len(s.CPUs) > 1, handOverErrors(all))
+	l.sayUnjudged(ctx, ratings, len(s.CPUs) > 1)
 	l.result.Ratings = append(l.result.Ratings, ratings...)
 	slices.SortStableFunc(l.result.Ratings, ByQuality)
 	return err
@@ -163,30 +171,19 @@ func (l *local) pause(upToNs float64) {
 	}
 }
 
-// handOverErrors returns the errors of the timers whose readings could not be handed over.
-func handOverErrors(all []*remoteTimer) map[string]error {
-	errs := map[string]error{}
-	for _, a := range all {
-		if a.handOver != nil {
-			errs[a.Clock.Name] = a.handOver
-		}
-	}
-	return errs
-}
-
 // sayNotHanded adds a caveat that names the clocks whose thread safety is not known, and says why.
-func (l *local) sayNotHanded(names []string, failed map[string]error) {
+func (l *local) sayNotHanded(ratings []Rating) {
 	because := map[string][]string{}
 	var order []string
-	for _, name := range names {
+	for _, r := range ratings {
 		why := "the machine was too busy for threads to hand over more than a few readings"
-		if err := failed[name]; err != nil {
-			why = err.Error()
+		if r.notHanded != nil {
+			why = r.notHanded.Error()
 		}
 		if because[why] == nil {
 			order = append(order, why)
 		}
-		because[why] = append(because[why], name)
+		because[why] = append(because[why], r.Name)
 	}
 	for _, why := range order {
 		l.caveat("thread safety is not known of %s: %s", strings.Join(because[why], ", "), why)

@@ -89,17 +89,19 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 
 // Measure rates one clock: any function that returns its reading in units of unitNs nanoseconds.
 // read has to be safe for use by several goroutines. It takes a few seconds; [RankLocal] can follow
-// another plan and rank several clocks.
+// another plan and rank several clocks. If ctx ends, Measure returns its error, with the rating of
+// what was measured so far if the clock was reached.
 func Measure(ctx context.Context, read func() int64, unitNs float64) (Rating, error) {
 	own := clock.New(clock.Clock{Name: "own", Kind: clock.KindWall, Scope: clock.ScopeProcess, UnitNs: unitNs}, read)
 	result, err := RankLocal(ctx, Request{Plan: DefaultPlan, Own: []*clock.Clock{own}})
 	switch {
+	case result != nil && len(result.Ratings) > 0:
+		return result.Ratings[0], err
 	case err != nil:
 		return Rating{}, err
-	case len(result.Ratings) == 0:
+	default:
 		return Rating{}, fmt.Errorf("timermeter: the clock could not be rated: %s", strings.Join(result.Caveats, "; "))
 	}
-	return result.Ratings[0], nil
 }
 
 // local is one run of RankLocal.
@@ -196,7 +198,7 @@ func (l *local) rank(ctx context.Context, cpus []int) (*Local, error) {
 	if !l.request.GuestsOnly {
 		var err error
 		l.result.Ratings, err = Rank(ctx, l.candidates(s, perTick, off), l.request.Plan, b)
-		l.sayUnjudged(ctx, l.result.Ratings, len(cpus) > 1, nil)
+		l.sayUnjudged(ctx, l.result.Ratings, len(cpus) > 1)
 		if err != nil {
 			return l.result, err
 		}
@@ -227,17 +229,17 @@ func (l *local) candidates(s Surroundings, perTick, off float64) []Candidate {
 }
 
 // sayUnjudged adds caveats that name the clocks whose rate, or whose agreement between threads,
-// is not known, and say why. handedOver reports that threads were to hand readings over; failed
-// holds the errors of the clocks for which they could not do so.
-func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bool, failed map[string]error) {
+// is not known, and say why. handedOver reports that threads were to hand readings over.
+func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bool) {
 	if ctx.Err() != nil {
 		l.caveat("what was not reached before the interruption is not known")
 		return
 	}
-	var ofProcess, coarse, notHanded []string
+	var ofProcess, coarse []string
+	var notHanded []Rating
 	for _, r := range ratings {
 		if r.ThreadSafe == nil && handedOver {
-			notHanded = append(notHanded, r.Name)
+			notHanded = append(notHanded, r)
 		}
 		switch {
 		case r.Stable != nil:
@@ -247,7 +249,7 @@ func (l *local) sayUnjudged(ctx context.Context, ratings []Rating, handedOver bo
 			coarse = append(coarse, r.Name)
 		}
 	}
-	l.sayNotHanded(notHanded, failed)
+	l.sayNotHanded(notHanded)
 	if len(ofProcess) > 0 {
 		l.caveat("stability is not known of %s: how fast a process's CPU time passes is up to the scheduler", strings.Join(ofProcess, ", "))
 	}

@@ -69,6 +69,8 @@ type Rating struct {
 	Scope         clock.Scope  `json:"-"`
 	Calendar      bool         `json:"-"`
 	Settable      bool         `json:"-"`
+
+	notHanded error // why threads could not hand readings over
 }
 
 // Cycles holds accuracy and median cost in cycles of the core; both are missing if the core's rate
@@ -201,6 +203,7 @@ type subject struct {
 	last     []int64         // the last reading, empty before the first
 	threads  check.BackSteps // among readings that threads handed over
 
+	notHanded error // why threads could not hand readings over
 	testimony testimony
 }
 
@@ -357,6 +360,7 @@ func (s *subject) handOver(ctx context.Context, n int, limit time.Duration) {
 	defer cancel()
 	handed, err := s.HandOver(limited, n)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		s.notHanded = err
 		return
 	}
 	look := check.AcrossThreads

@@ -276,14 +276,36 @@ func TestRankKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// Without the core's rate, the quality is missing and not guessed.
+// Without the core's rate, the quality is missing and not guessed. The clocks are still ordered, the
+// fit ones first.
 func TestRankWithoutCoreRate(t *testing.T) {
 	c := nanosecondClock(1)
 	timer := counter(c.Machine)
 	b := bench(c.Machine, timer, 1)
 	b.CoreHz = math.NaN()
-	ratings, err := Rank(background, []Candidate{candidate("clock", c, timer)}, QuickPlan, b)
-	if err != nil || ratings[0].Quality.Known() || math.Abs(ratings[0].Accuracy.Value-10) > 0.1 {
-		t.Errorf("%+v, %v; want an accuracy of 10 ns without a quality", ratings, err)
+	broken, coarse := *c, *c
+	broken.Faults.BackStepEvery, broken.Faults.BackStepNs = 300, 5000
+	coarse.QuantumNs = 1e4
+	candidates := []Candidate{candidate("broken", &broken, timer), candidate("coarse", &coarse, timer), candidate("clock", c, timer)}
+	ratings, err := Rank(background, candidates, QuickPlan, b)
+	if err != nil || len(ratings) != 3 {
+		t.Fatalf("%d ratings, %v", len(ratings), err)
+	}
+	for i, name := range []string{"clock", "coarse", "broken"} {
+		if ratings[i].Name != name || ratings[i].Quality.Value() > 0 {
+			t.Errorf("place %d: %s with quality %v, want %s and none", i+1, ratings[i].Name, ratings[i].Quality, name)
+		}
+	}
+	if math.Abs(ratings[0].Accuracy.Value-10) > 0.1 {
+		t.Errorf("accuracy %v ns, want 10", ratings[0].Accuracy.Value)
+	}
+	for i := range ratings {
+		ratings[i].Runtime = "go"
+	}
+	if wall := BestOf(ratings).Wall; or(wall) != "clock" {
+		t.Errorf("%s is recommended, want clock", or(wall))
+	}
+	if wall := BestOf(ratings[2:]).Wall; wall != nil {
+		t.Errorf("%s is recommended, though it steps back", *wall)
 	}
 }

@@ -62,6 +62,7 @@ const tied = 0.015
 // while the machine is suspended, the CPU time of the thread that reads it, a timestamp in UTC, and
 // a counter of time. Among the fit clocks whose quality is tied with the best, it takes the most
 // usual one, the first in [clock.Names], so that two rankings of one machine give the same advice.
+// If the core's rate is not known, it takes the quality on a usual core.
 //
 // Clocks of other runtimes are considered only if no clock of this program was ranked, because a
 // program can't read the clocks of another runtime.
@@ -69,7 +70,7 @@ func BestOf(clocks []Rating) Best {
 	own := slices.ContainsFunc(clocks, isOwn)
 	choose := func(fit func(Rating) bool) *string {
 		fits := slices.DeleteFunc(slices.Clone(clocks), func(c Rating) bool {
-			return own && !isOwn(c) || c.Verdict == stats.Unusable || c.Quality.Or(0) == 0 || !fit(c)
+			return own && !isOwn(c) || c.Verdict == stats.Unusable || !(c.worth() > 0) || !fit(c)
 		})
 		return mostUsual(fits)
 	}
@@ -88,9 +89,9 @@ func isOwn(c Rating) bool { return c.Runtime == "go" }
 func mostUsual(fits []Rating) *string {
 	best := 0.0
 	for _, c := range fits {
-		best = max(best, c.Quality.Value())
+		best = max(best, c.worth())
 	}
-	fits = slices.DeleteFunc(slices.Clone(fits), func(c Rating) bool { return c.Quality.Value() <= best-tied })
+	fits = slices.DeleteFunc(slices.Clone(fits), func(c Rating) bool { return c.worth() <= best-tied })
 	if len(fits) == 0 {
 		return nil
 	}

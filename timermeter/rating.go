@@ -31,13 +31,29 @@ func (s *subject) rating(coreHz float64) Rating {
 	r.judgeThreads(s)
 	r.judgeRate(s)
 	r.judgeWitness(s)
-	r.Quality = stats.FloatOf(r.quality())
+	r.Quality, r.notHanded = stats.FloatOf(r.quality()), s.notHanded
 	r.LeastDisturbed = r.leastDisturbed(s.cost.rounds(), cyclesPerNs)
 	return r
 }
 
 // quality returns the quality for the median cost and the spread.
 func (r *Rating) quality() float64 { return r.qualityOf(r.Cycles.Cost.Value(), r.Spread.Value()) }
+
+// worth returns the quality; or, if it is not known since the core's rate is not, the quality on a
+// core of assumedGHz. The order of clocks hardly depends on the rate, which is a factor of all their
+// qualities, except where a value is less than a cycle. It is NaN if a part of the quality is not
+// known.
+func (r *Rating) worth() float64 {
+	if r.Quality.Known() || r.Cycles.Cost.Known() {
+		return r.Quality.Value()
+	}
+	assumed := *r
+	assumed.Cycles.Accuracy = stats.FloatOf(assumedGHz * r.Accuracy.Value)
+	return assumed.qualityOf(assumedGHz*r.Cost.MedianNs.Value(), r.Spread.Value())
+}
+
+// assumedGHz is the rate of a usual core.
+const assumedGHz = 3
 
 // qualityOf returns the quality by Formula (1), or the 0 that section 4.4 reserves.
 func (r *Rating) qualityOf(costCycles, spread float64) float64 {
@@ -123,5 +139,8 @@ func (r *Rating) judgeCPURate(rate check.Rate, tolerance float64) {
 
 func answer(yes bool) *bool { return &yes }
 
-// ByQuality orders ratings from best to worst quality; ratings without a quality come last.
-func ByQuality(a, b Rating) int { return cmp.Compare(b.Quality.Or(-1), a.Quality.Or(-1)) }
+// ByQuality orders ratings from best to worst quality; ratings without one come last. If the
+// core's rate is not known, it orders them by the quality on a usual core.
+func ByQuality(a, b Rating) int {
+	return cmp.Compare(stats.FloatOf(b.worth()).Or(-1), stats.FloatOf(a.worth()).Or(-1))
+}

@@ -67,8 +67,8 @@ func (r *Rating) judgeWitness(s *subject) {
 	if t.err != nil {
 		r.Lower(stats.Suspect, "nothing here tells whether it shows the time that it claims to: %v", t.err)
 	}
-	if t.pairs < 2 {
-		return // there is too little evidence, as after an interruption
+	if t.pairs < 2 || math.IsNaN(r.Accuracy.Value) {
+		return // there is too little evidence, as after an interruption, or the reading never changed
 	}
 	least, most := t.bounds(s.Witness, r.Accuracy.Value)
 	switch {

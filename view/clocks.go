@@ -244,16 +244,19 @@ func runtimes(r timermeter.Ranking) Section {
 
 // SortClocks orders clocks by "quality", "accuracy" or "cost", best first.
 func SortClocks(clocks []timermeter.Rating, key string) error {
-	keys := map[string]func(timermeter.Rating) float64{
-		"quality":  func(c timermeter.Rating) float64 { return -c.Quality.Or(-1) },
-		"accuracy": func(c timermeter.Rating) float64 { return orElse(c.Accuracy.Value, math.Inf(1)) },
-		"cost":     func(c timermeter.Rating) float64 { return c.Cost.MedianNs.Or(math.Inf(1)) },
+	ascending := func(by func(timermeter.Rating) float64) func(a, b timermeter.Rating) int {
+		return func(a, b timermeter.Rating) int { return cmp.Compare(by(a), by(b)) }
+	}
+	keys := map[string]func(a, b timermeter.Rating) int{
+		"quality":  timermeter.ByQuality,
+		"accuracy": ascending(func(c timermeter.Rating) float64 { return orElse(c.Accuracy.Value, math.Inf(1)) }),
+		"cost":     ascending(func(c timermeter.Rating) float64 { return c.Cost.MedianNs.Or(math.Inf(1)) }),
 	}
 	by, known := keys[key]
 	if !known {
 		return fmt.Errorf("clocks can't be sorted by %q: use quality, accuracy or cost", key)
 	}
-	slices.SortStableFunc(clocks, func(a, b timermeter.Rating) int { return cmp.Compare(by(a), by(b)) })
+	slices.SortStableFunc(clocks, by)
 	return nil
 }
 
