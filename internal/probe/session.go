@@ -62,6 +62,7 @@ type session struct {
 	out     *bufio.Reader
 	errors  *tail
 	limits  Limits
+	hold    func(*exec.Cmd) (end func()) // group.Hold
 
 	mutex  sync.Mutex
 	hungUp bool
@@ -70,7 +71,7 @@ type session struct {
 
 // start starts a program in a process group of its own.
 func start(args []string, limits Limits) (*session, error) {
-	s := &session{name: strings.Join(args, " "), command: exec.Command(args[0], args[1:]...), errors: &tail{}, limits: limits}
+	s := &session{name: strings.Join(args, " "), command: exec.Command(args[0], args[1:]...), errors: &tail{}, limits: limits, hold: group.Hold}
 	s.command.Stderr = s.errors
 	s.command.WaitDelay = limits.Quit // for processes that the probe left behind and that still hold its pipes
 	group.Own(s.command)
@@ -137,7 +138,7 @@ func (s *session) unasked() []byte {
 
 // lose ends the session because of a failed command, and returns the reason.
 func (s *session) lose(ctx context.Context, command, answer, problem string) error {
-	ended := s.stop()
+	ended := s.stop(func() {})
 	s.over = &Error{Probe: s.name, Asked: command, Answer: excerpt(answer), Problem: "the measurement was interrupted", Over: true}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -181,17 +182,18 @@ func (s *session) hangUp() {
 	defer s.mutex.Unlock()
 	if !s.hungUp {
 		s.hungUp = true
-		endRest := group.Hold(s.command)
+		endRest := s.hold(s.command)
 		group.End(s.command)
 		endRest()
 		s.pipe.Close()
 	}
 }
 
-// stop kills what remains of the group, reaps the probe, and returns how it ended.
-func (s *session) stop() string {
+// stop kills what remains of the group, calls endRest, reaps the probe, and returns how it ended.
+func (s *session) stop(endRest func()) string {
 	s.in.Close()
 	s.hangUp()
+	endRest()
 	s.command.Wait()
 	return s.command.ProcessState.String()
 }
@@ -202,13 +204,13 @@ func (s *session) quit() {
 		return
 	}
 	s.over = &Error{Probe: s.name, Problem: "it was told to quit", Over: true}
-	defer group.Hold(s.command)()
+	endRest := s.hold(s.command) // before the probe ends, and its processes have another parent
 	late := time.AfterFunc(s.limits.Quit, s.hangUp)
 	defer late.Stop()
 	io.WriteString(s.in, "quit\n")
 	s.in.Close()
 	io.Copy(io.Discard, io.LimitReader(s.out, 1<<20)) // until the probe closes its end of the pipe
-	s.stop()
+	s.stop(endRest)
 }
 
 // tail holds the end of what a probe writes to its standard error.

@@ -178,12 +178,16 @@ static void cost(void (*calls)(long), struct timer *reference, long batch, long 
 static struct {
 	struct timer *timer;
 	long many, n, turn;
+	int over; /* it can't be played to the end */
 } game;
 
 static void *play(void *argument) {
 	long me = (long)(intptr_t)argument;
 	for (long mine = me; mine < game.n; mine += game.many) {
-		while (__atomic_load_n(&game.turn, __ATOMIC_ACQUIRE) != mine) sched_yield();
+		while (__atomic_load_n(&game.turn, __ATOMIC_ACQUIRE) != mine) {
+			if (__atomic_load_n(&game.over, __ATOMIC_ACQUIRE)) return 0;
+			sched_yield();
+		}
 		taken[mine] = game.timer->read() - game.timer->first;
 		who[mine] = (int)me;
 		__atomic_store_n(&game.turn, mine + 1, __ATOMIC_RELEASE);
@@ -193,14 +197,15 @@ static void *play(void *argument) {
 
 static void in_threads(struct timer *t, long many, long n) {
 	pthread_t threads[MOST_THREADS];
-	game.timer = t, game.many = many, game.n = n, game.turn = 0;
+	game.timer = t, game.many = many, game.n = n, game.turn = 0, game.over = 0;
 	long started = 0;
 	while (started < many && pthread_create(&threads[started], 0, play, (void *)(intptr_t)started) == 0) started++;
-	if (started < many) { /* those that wait for a turn that never comes end with the process */
+	__atomic_store_n(&game.over, started < many, __ATOMIC_RELEASE);
+	for (long i = 0; i < started; i++) pthread_join(threads[i], 0);
+	if (started < many) {
 		puts("error threads can't be started");
 		return;
 	}
-	for (long i = 0; i < many; i++) pthread_join(threads[i], 0);
 	for (long i = 0; i < n; i++) printf("%d,%lld%c", who[i], (long long)taken[i], i + 1 < n ? ' ' : '\n');
 }
 
