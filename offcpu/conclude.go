@@ -157,18 +157,19 @@ func merged(turns []part) (all []part) {
 // timer tick.
 const leastStopNs = 1e6
 
-// throttledNs returns the time for which the quota stopped a thread at the beginning of a wait.
+// throttledNs returns the time for which the quotas of its group stopped a thread at the beginning of a wait.
 // The kernel counts that time when it resumes the group, which is before the wait ends.
 func (a *Analyser) throttledNs(w wait) (ns int64) {
 	if w.DurationNs < leastStopNs {
 		return 0
 	}
-	i, _ := slices.BinarySearchFunc(a.quotas, w.StartNs, func(q quota, ns int64) int { return cmp.Compare(q.AtNs, ns) })
-	for ; i < len(a.quotas) && ns < w.DurationNs; i++ {
-		n := min(a.quotas[i].leftNs, w.DurationNs-ns)
-		a.quotas[i].leftNs -= n
+	quotas := a.quotas[w.of.cgroup]
+	i, _ := slices.BinarySearchFunc(quotas, w.StartNs, func(q quota, ns int64) int { return cmp.Compare(q.AtNs, ns) })
+	for ; i < len(quotas) && ns < w.DurationNs; i++ {
+		n := min(quotas[i].leftNs, w.DurationNs-ns)
+		quotas[i].leftNs -= n
 		ns += n
-		if a.quotas[i].AtNs >= w.endNs() {
+		if quotas[i].AtNs >= w.endNs() {
 			break
 		}
 	}

@@ -2,11 +2,15 @@ package offcpu
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"path"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"chronoscope/machine"
@@ -53,12 +57,9 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	a.WaitsIn = func(process, thread int32) string {
 		return waitsIn(o.Root, path.Join("proc", strconv.Itoa(int(process)), "task", strconv.Itoa(int(thread))))
 	}
-	stolen, quota := stolenOf(o.Root), machine.OpenThrottlingOf(o.Root, o.member())
-	read := func() {
-		if ns := quota.StoppedNs(); !math.IsNaN(ns) {
-			a.AddQuota(Quota{tracepoint.Now(), int64(ns)})
-		}
-	}
+	stolen, watch := stolenOf(o.Root), throttles{root: o.Root, of: map[string]*machine.Throttling{}}
+	watch.regroup(a)
+	read := func() { watch.read(a, tracepoint.Now()) }
 	read()
 	if err := begin(); err != nil {
 		return Recording{}, err
@@ -79,12 +80,14 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 			earlier, stolen, turned = stolen, stolenOf(o.Root), time.Now()
 		}
 		if time.Since(settled) >= settleEvery {
+			watch.regroup(a)
 			a.Settle()
 			settled = time.Now()
 		}
 	}
 	endNs := tracepoint.Now()
 	a.Add(r.TakeAll())
+	watch.regroup(a)
 	read()
 	after := stolenOf(o.Root)
 	for cpu := range after {
@@ -109,42 +112,76 @@ func (r Result) find(w *Period, startNs int64) {
 	}
 }
 
-// member returns the /proc folder of one process of the target, or of this process if the target
-// has only a parent.
-func (t Target) member() string {
-	for process := range t.Processes {
-		return strconv.Itoa(int(process))
+// throttles reads the CPU quotas of the control groups in which the target has threads.
+type throttles struct {
+	root fs.FS
+	of   map[string]*machine.Throttling // by group
+}
+
+// regroup finds the groups in which the target has threads now.
+func (q throttles) regroup(a *Analyser) {
+	groupOf := func(process int32) (string, bool) { return tracepoint.GroupOf(q.root, process) }
+	for group, process := range a.Regroup(groupOf) {
+		if known := q.of[group]; known == nil || math.IsNaN(known.StoppedNs()) { // its process may have ended while it was asked
+			q.of[group] = machine.OpenThrottlingOf(q.root, strconv.Itoa(int(process)))
+		}
 	}
-	return "self"
+}
+
+// read hands the quotas over to the analyser.
+func (q throttles) read(a *Analyser, atNs int64) {
+	for group, quota := range q.of {
+		if ns := quota.StoppedNs(); !math.IsNaN(ns) {
+			a.AddQuota(group, Quota{atNs, int64(ns)})
+		}
+	}
 }
 
 // stolenOf returns the steal time of each CPU so far, in nanoseconds.
 func stolenOf(root fs.FS) map[int32]int64 {
 	stolen := map[int32]int64{}
-	for cpu := int32(0); ; cpu++ {
-		t, err := machine.ReadCPUTimes(root, int(cpu))
-		if err != nil {
-			return stolen
+	text, _ := fs.ReadFile(root, "proc/stat")
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(line, " ")
+		number, isCPU := strings.CutPrefix(name, "cpu")
+		cpu, err := strconv.ParseInt(number, 10, 32)
+		if !isCPU || err != nil {
+			continue
 		}
-		stolen[cpu] = int64(t.StolenNs)
+		if t, err := machine.ReadCPUTimes(root, int(cpu)); err == nil {
+			stolen[int32(cpu)] = int64(t.StolenNs)
+		}
 	}
+	return stolen
 }
 
 // ProcessesOf returns the processes of a control group and of all groups within it. group is a
-// folder.
-func ProcessesOf(group string) (map[int32]bool, error) {
+// folder. Groups within it may end meanwhile.
+func ProcessesOf(group string) (map[int32]bool, error) { return processesIn(os.DirFS(group)) }
+
+const procs = "cgroup.procs"
+
+func processesIn(tree fs.FS) (map[int32]bool, error) {
 	all := map[int32]bool{}
-	tree := os.DirFS(group)
-	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.Name() != "cgroup.procs" {
-			return err
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == procs {
+			var text []byte
+			if text, err = fs.ReadFile(tree, name); err == nil {
+				addNumbers(all, text)
+			}
 		}
-		text, err := fs.ReadFile(tree, path)
-		if err != nil {
+		switch {
+		case name == "." || name == procs:
 			return err
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENODEV): // the group has ended
+			return nil
+		case errors.Is(err, syscall.EOPNOTSUPP): // a threaded group: its processes are listed above (cgroups(7))
+			return nil
 		}
-		addNumbers(all, text)
-		return nil
+		return err
 	})
+	if errors.Is(err, syscall.EOPNOTSUPP) {
+		err = fmt.Errorf("it is a group of threads, whose processes belong to a group above it: %w", err)
+	}
 	return all, err
 }

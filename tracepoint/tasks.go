@@ -37,7 +37,7 @@ func Tasks(root fs.FS) (all []Task) {
 			continue
 		}
 		folder := path.Join("proc", entry.Name())
-		group, _ := fs.ReadFile(root, path.Join(folder, "cgroup"))
+		group, _ := GroupOf(root, int32(process))
 		threads, _ := fs.ReadDir(root, path.Join(folder, "task"))
 		for _, thread := range threads {
 			stat, err := fs.ReadFile(root, path.Join(folder, "task", thread.Name(), "stat"))
@@ -45,7 +45,7 @@ func Tasks(root fs.FS) (all []Task) {
 				continue
 			}
 			if t, ok := parseTask(stat); ok {
-				t.Process, t.CGroup = int32(process), cpuGroup(string(group))
+				t.Process, t.CGroup = int32(process), group
 				all = append(all, t)
 			}
 		}
@@ -81,6 +81,13 @@ func parseTask(stat []byte) (t Task, ok bool) {
 		Thread: int32(id), Parent: int32(parent), Name: string(stat[open+1 : end]),
 		State: stateOf(1, map[int64]string{1: rest[0]}), Kernel: flags&kernelThread != 0, CPU: int32(cpu),
 	}, true
+}
+
+// GroupOf returns the control group that counts the CPU time of a process, and false if the process has
+// ended.
+func GroupOf(root fs.FS, process int32) (group string, ok bool) {
+	text, err := fs.ReadFile(root, path.Join("proc", strconv.Itoa(int(process)), "cgroup"))
+	return cpuGroup(string(text)), err == nil
 }
 
 // cpuGroup returns the control group that counts CPU time, from the text of /proc/PID/cgroup
