@@ -91,6 +91,7 @@ const (
 	NoTracefs        Reason = "no-tracefs"        // tracefs can't be read
 	NoEvent          Reason = "no-event"          // this kernel lacks an event or one of its fields
 	OtherSystem      Reason = "other-system"      // there are none on this operating system
+	OtherNamespace   Reason = "other-namespace"   // this process sees other numbers of processes than the events have
 	TooManyFiles     Reason = "too-many-files"    // this process may not open as many files
 	Refused          Reason = "refused"           // the system refused for a reason that Detail names
 )

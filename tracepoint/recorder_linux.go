@@ -75,7 +75,27 @@ func openOnline(sources []source) (*Recorder, error) {
 // is an [*Unavailable].
 func OpenDisturbances(cpus []int) (*Recorder, error) { return open(disturbances, cpus) }
 
+// firstNamespace is the namespace of process numbers in which the machine started (PROC_PID_INIT_INO
+// of include/linux/proc_ns.h).
+const firstNamespace = "pid:[4026531836]"
+
+// namespace returns an error if the process numbers of this process are not those of the machine, as in
+// a container. The fields of an event have the machine's numbers, and its sample has those of this
+// process.
+func namespace() error {
+	if now, err := os.Readlink("/proc/self/ns/pid"); err == nil && now != firstNamespace {
+		return &Unavailable{
+			Reason: OtherNamespace, Detail: "this process sees other numbers of processes than the machine's, as in a container",
+			Remedy: "run it on the host, or in a container with the host's numbers (docker run --pid=host, hostPID: true)",
+		}
+	}
+	return nil
+}
+
 func open(sources []source, cpus []int) (*Recorder, error) {
+	if err := namespace(); err != nil {
+		return nil, err
+	}
 	decoder, err := describe(sources)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -241,5 +242,29 @@ func TestBuffersAreLimited(t *testing.T) {
 		if got := pagesOfEach(cpus); got != want {
 			t.Errorf("%d CPUs: %d pages each, want %d", cpus, got, want)
 		}
+	}
+}
+
+// In a namespace of process numbers of its own, a recording mixes the machine's numbers with those of the
+// namespace: it is refused.
+func TestOtherNamespace(t *testing.T) {
+	const child = "TRACEPOINT_TEST_NAMESPACE"
+	if os.Getenv(child) != "" {
+		r, err := Open()
+		if err == nil {
+			r.Close()
+		}
+		fmt.Println(err)
+		return
+	}
+	c := exec.Command(os.Args[0], "-test.run=^TestOtherNamespace$")
+	c.Env = append(os.Environ(), child+"=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
+	said, err := c.CombinedOutput()
+	if errors.Is(err, unix.EPERM) {
+		t.Skip(err)
+	}
+	if err != nil || !strings.Contains(string(said), "("+string(OtherNamespace)+")") || !strings.Contains(string(said), "--pid=host") {
+		t.Errorf("%v: %s", err, said)
 	}
 }
