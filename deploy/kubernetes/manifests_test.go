@@ -103,6 +103,9 @@ func TestRights(t *testing.T) {
 		t.Error("a CPU limit throttles what measures throttling")
 	}
 	job := decoded[batch.Job](t, "clocks-job.yaml").Spec
+	if want := pod.Tolerations; len(want) != 1 || !slices.Equal(job.Template.Spec.Tolerations, want) {
+		t.Errorf("the job tolerates %v, the exporter %v: its pods for tainted nodes would wait for ever", job.Template.Spec.Tolerations, want)
+	}
 	own := job.Template.Spec.Containers[0].SecurityContext
 	if len(own.Capabilities.Add) > 0 || !*own.RunAsNonRoot || *job.CompletionMode != batch.IndexedCompletion || *job.Completions != *job.Parallelism {
 		t.Errorf("%+v", job)
