@@ -97,7 +97,7 @@ type Offsets struct {
 	Clock string
 	// CPUs are the CPUs on which the clock could be read, in ascending order.
 	CPUs []int
-	// Direct is the number of pairs of CPUs that handed readings to each other, and Pairs that of
+	// Direct is the number of pairs of CPUs that handed readings to each other and back, and Pairs that of
 	// all pairs. The bounds of a pair also follow from those of its CPUs with a third CPU, if
 	// these are tighter.
 	Direct, Pairs int
@@ -135,13 +135,16 @@ func estimateOf(d *differences, i, j int, scale float64, unit string) stats.Esti
 // identified by its index in cpus.
 func newOffsets(clock string, cpus []int, pairs map[[2]int]*limits, accuracyNs float64) *Offsets {
 	o := &Offsets{
-		Clock: clock, CPUs: cpus, Direct: len(pairs), Pairs: len(cpus) * (len(cpus) - 1) / 2,
+		Clock: clock, CPUs: cpus, Pairs: len(cpus) * (len(cpus) - 1) / 2,
 		offsets: newDifferences(len(cpus)), skews: newDifferences(len(cpus)),
 		accuracyNs: accuracyNs,
 	}
 	first, last := span(pairs)
 	o.spanNs = last - first
 	for pair, l := range pairs {
+		if len(l.upper) > 0 && len(l.lower) > 0 { // otherwise its games were stopped before that
+			o.Direct++
+		}
 		lo, hi := l.at((first + last) / 2)
 		o.offsets.bound(pair[0], pair[1], lo, hi)
 		lo, hi = l.skew()

@@ -35,6 +35,15 @@ func TestTournament(t *testing.T) {
 	}
 }
 
+// A pair whose game was stopped before both CPUs had handed over was not asked directly.
+func TestPairsWithoutReadings(t *testing.T) {
+	both := &limits{upper: []limit{{0, 10}, {1e9, 10}}, lower: []limit{{0, -10}, {1e9, -10}}}
+	o := newOffsets("tsc", []int{0, 1, 2}, map[[2]int]*limits{{0, 1}: both, {1, 2}: both, {0, 2}: {upper: []limit{{5, 10}}}}, 1)
+	if want := "2 of 3 pairs of CPUs were asked directly, the others are bounded by way of third CPUs"; o.coverage() != want {
+		t.Errorf("%q, want %q", o.coverage(), want)
+	}
+}
+
 // The tightest bound of a pair equals that of the best chain, which the test finds by trying all
 // chains.
 func TestDifferencesAreTheBestChains(t *testing.T) {

@@ -98,6 +98,17 @@ func TestScaleOfFractions(t *testing.T) {
 	}
 }
 
+// A timer of seconds that moves by tenths may show the same whole second in all its first readings. Its
+// later readings keep their fractions.
+func TestScaleOfConstantReadings(t *testing.T) {
+	s := newScale([]value{{12, 0}, {12, 0}, {12, 0}}, 1e9)
+	before, err1 := s.reading(value{12, 0})
+	after, err2 := s.reading(value{12, 0.4})
+	if ns := float64(after-before) * s.tickNs(1e9); err1 != nil || err2 != nil || math.Abs(ns-0.4e9) > 1 {
+		t.Errorf("%v ns, %v, %v; want 0.4 s", ns, err1, err2)
+	}
+}
+
 func TestReadingsTooFarApart(t *testing.T) {
 	for _, s := range []scale{{1, 0}, {1, math.MinInt64}, {1, math.MaxInt64}, {1e12, 0}} {
 		for _, whole := range []int64{math.MinInt64, math.MaxInt64} {

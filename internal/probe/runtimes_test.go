@@ -238,6 +238,19 @@ func TestRuntimeThatIsMissing(t *testing.T) {
 	}
 }
 
+// DateTime.Now shows the time of a place, and is no calendar of UTC.
+func TestLocalTimeIsNoCalendar(t *testing.T) {
+	p := startKit(t, Kits("dotnet")[0])
+	for name, calendar := range map[string]bool{"DateTime.UtcNow": true, "DateTime.Now": false} {
+		timer, err := p.timer(name)
+		if err != nil {
+			t.Error(err)
+		} else if timer.Calendar != calendar || !timer.Settable {
+			t.Errorf("%s: calendar %v, settable %v", name, timer.Calendar, timer.Settable)
+		}
+	}
+}
+
 // The compiled probes match their sources: if the sources are compiled again, the result offers the same
 // timers and answers all questions.
 func TestCompiledProbesAreTheirSources(t *testing.T) {

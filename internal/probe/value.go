@@ -56,10 +56,12 @@ type scale struct {
 const finestTickNs = 1e-3
 
 // newScale returns the scale with the longest tick such that all readings are whole ticks. The tick is
-// the unit divided by a power of ten, down to a thousandth of a nanosecond.
+// the unit divided by a power of ten, down to a thousandth of a nanosecond. Readings that all are the
+// same don't show whether the timer has fractions, so they get the shortest tick.
 func newScale(readings []value, unitNs float64) scale {
 	s := scale{ticksPerUnit: 1, base: readings[0].whole}
-	for !s.holds(readings) && s.tickNs(unitNs) > finestTickNs {
+	constant := !differ(readings)
+	for (constant || !s.holds(readings)) && s.tickNs(unitNs) > finestTickNs {
 		s.ticksPerUnit *= 10
 	}
 	return s

@@ -46,7 +46,8 @@ sealed class UtcNow : Timer
 
 sealed class LocalNow : Timer
 {
-    public LocalNow() : base("DateTime.Now", "DateTime.Now.Ticks", 100, Calendar) { }
+    // It is no calendar of UTC: it shows the time of this place, and steps at the change to summer time.
+    public LocalNow() : base("DateTime.Now", "DateTime.Now.Ticks", 100, Wall + ",\"settable\":true") { }
     public override long Read() { return DateTime.Now.Ticks; }
     public override void Reads(long[] v) { for (int i = 0; i < v.Length; i++) v[i] = DateTime.Now.Ticks; }
     public override long Calls(int n) { long t = 0; for (int i = 0; i < n; i++) t ^= DateTime.Now.Ticks; return t; }
