@@ -30,8 +30,9 @@ finding says what was seen, its effect, and the command that mends it.
   note     to be kept in mind
   ok       as it should be; --format json and csv say what was seen
 
-The kernel's counters are watched for 200 ms (--quick 100 ms, --thorough 1 s).
-With --cpu it looks at the CPUs that measurements are to run on. What can't be
+The kernel's counters are watched for 200 ms (--quick 100 ms, --thorough 1 s),
+and the first four CPUs are probed for shared cores, 100 ms each. With --cpu it
+looks at the CPUs that measurements are to run on. What can't be
 read is not warned about: it stands among the caveats. No rights are needed.
 
 The exit status does not depend on what was found. Findings have no verdict

@@ -39,7 +39,7 @@ accounts for each thread, and not who made it wait; the verdict is suspect, and
 --until is refused.
 
 A command's output goes to standard error. With --until it ends with status 4
-once a thread that could run was kept from it for that long.`,
+once a thread that could run was kept from it, or was stopped, for that long.`,
 		Example: `  chronoscope why --pid 1234 --duration 10s
   chronoscope why -- make -j4
   chronoscope why --cgroup /sys/fs/cgroup/system.slice/web.service --html why.html
@@ -73,7 +73,7 @@ func (w *whyFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.IntVar(&w.pid, "pid", 0, "follow this process with what it starts, or one thread, by its `number`")
 	set.StringVar(&w.cgroup, "cgroup", "", "follow the processes of this control group, a `folder`")
 	set.DurationVar(&w.duration, "duration", 0, "how long to record, such as 10s (default: a command to its end, others 10s; --quick: 2s, --thorough: 60s)")
-	set.DurationVar(&w.until, "until", 0, "end with status 4 once a thread that could run had no CPU for this long, such as 5ms")
+	set.DurationVar(&w.until, "until", 0, "end with status 4 once a thread that could run had no CPU, or was stopped, for this long, such as 5ms")
 	set.BoolVar(&w.keepBusy, "keep-busy", false, "keep the CPUs that chronoscope may use from being idle, by programs of the lowest priority, where the kernel does not report what happens on idle CPUs")
 }
 
