@@ -248,7 +248,7 @@ func (e trustExperiment) reference(c *call, counter clock.Rated, clocks []clock.
 			if reach <= fidelity.WorstReachPPM {
 				return r.Rated, nil
 			}
-			c.caveat("%s is no reference for so short a test: it tells a rate to ± %s ppm, and ± %d ppm or less is needed", r.Name, stats.Significant(reach, 3), fidelity.WorstReachPPM)
+			c.caveat("%s is no reference for so short a test: it tells a rate to ± %s only, and ± %s is needed", r.Name, stats.Share(reach/1e6), stats.Share(fidelity.WorstReachPPM/1e6))
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(clocks), func(c clock.Rated) bool { return c.Name == counter.Name })
