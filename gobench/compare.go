@@ -33,13 +33,14 @@ type Comparison struct {
 	isUnknown bool
 	placed    placement
 	counts    *counts // nil unless the metric is a count
+	later     float64 // see laterRatio; of a time only
 }
 
 // Compare compares B with A ([stats.Pairs.Compare]): by their duets if there are enough, or else by the pairs of repetitions
 // that were made one after the other, on a basis that suits both. If a time is known only between bounds, so is the ratio.
 // [Judge] judges all comparisons of a suite together.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
-	c := Comparison{A: a, B: b, Basis: commonBasis(a, b)}
+	c := Comparison{A: a, B: b, Basis: commonBasis(a, b), later: laterRatio(a, b)}
 	if c.duets = inDuets(a, b); c.duets {
 		c.Basis = CPUTime
 		c.pairs, c.at = duetPairs(a, b)

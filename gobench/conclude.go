@@ -57,6 +57,7 @@ func Conclude(s *Series, plan Plan, setting Setting) *Result {
 		r.Cycles = cyclesOf(r.Estimate, setting.CoreHz)
 	}
 	c := conclusion{Result: r, kind: k, series: s, plan: plan, setting: setting, sharing: sharing, stoodStill: stoodStill, neighbours: neighboursOf(k, r.Times)}
+	r.lateRuns, r.lateCostBy = s.late, c.lateCost
 	c.judge()
 	if math.IsNaN(r.Estimate.Value) {
 		r.Basis = "" // no time is known

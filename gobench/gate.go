@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
+	"chronoscope/remedy"
 	"chronoscope/stats"
 )
 
@@ -36,6 +38,10 @@ type Judged struct {
 	// comparison, both are NaN and Side is empty.
 	Limit, Beyond float64
 	Side          stats.Side
+	// WhyOpen says why Side is undecided, if the interval of the ratio is not the reason.
+	WhyOpen string
+	// FarBeyond says that Side is undecided, though each pair is beyond twice the limit.
+	FarBeyond bool
 	// FalseDiscoveries is the expected share of false discoveries among all comparisons whose P value is at
 	// most this one's.
 	FalseDiscoveries float64
@@ -74,19 +80,44 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 		j.Placement, j.Own = j.placed.deviation, j.placed.own
 		judged = append(judged, j)
 	}
-	beyond, sides := gate.Sides(alone, pairs, func(i int) bool { return judged[i].within(judged[i].Limit, looks) })
+	beyond, sides := gate.Sides(alone, pairs, func(i int) bool {
+		return judged[i].within(judged[i].Limit, looks) && !judged[i].exceedsLater(judged[i].Limit)
+	})
 	falseDiscoveries := stats.FalseDiscoveryRates(differs)
 	for i := range judged {
 		j := &judged[i]
 		j.P, j.FalseDiscoveries, j.Beyond, j.Side = differs[i], falseDiscoveries[i], beyond[i], sides[i]
+		if j.Side == stats.Open {
+			j.explain()
+		}
 		if (j.Outcome == stats.Slower || j.Outcome == stats.Faster) && j.FalseDiscoveries > gate.FalseAlarms {
 			j.Outcome, j.Why = stats.Undecided, fmt.Sprintf("among %d comparisons, each looked at several times, such a difference occurs by chance", len(all))
 			if j.placed.layouts > 0 {
 				j.Why += ", or by the order of functions"
 			}
 		}
+		if (j.Outcome == stats.Same || j.Outcome == stats.Faster) && j.exceedsLater(2*plan.Precision) {
+			j.Outcome, j.Why = stats.Undecided, j.whyLater()
+		}
 	}
 	return judged
+}
+
+// farTimes is how many times the limit a ratio is that no noise explains.
+const farTimes = 2
+
+// explain says why the side is undecided, if the interval is not the reason.
+func (j *Judged) explain() {
+	logs := j.pairs.Logs()
+	if len(logs) > 0 && slices.Min(logs) > math.Log(farTimes*(1+j.Limit)) {
+		j.FarBeyond = true
+		j.WhyOpen = fmt.Sprintf("the ratio is %.4g or more in all pairs measured (%d), far beyond the limit, but they are too few, or too disturbed, to rule out chance: give more %s",
+			math.Exp(slices.Min(logs)), len(logs), remedy.Of(remedy.MaxTime))
+		return
+	}
+	if j.exceedsLater(j.Limit) {
+		j.WhyOpen = j.whyLater()
+	}
 }
 
 // beyond returns the chance of what was measured, in this comparison alone, if the true ratio is no more than

@@ -68,6 +68,22 @@ func (s *suite) judge(benchmarks int, plan Plan) []Judged {
 	return Judge(all, plan)
 }
 
+// A benchmark that became so slow that there was no time for enough pairs is no common undecided one: it once passed, and one that
+// became a little slower was found. Without a slowdown nothing of the kind is said, also of one repetition.
+func TestFarSlowerIsNotPassedOver(t *testing.T) {
+	for _, c := range []struct {
+		opNs, slower float64
+		far          bool
+	}{{1e8, 20, true}, {5e7, 8, true}, {1e8, 1, false}, {3e9, 1, false}, {3e9, 1.5, false}} {
+		s := suiteOf(1, 0.05)
+		s.opNs, s.slower = c.opNs, map[string]float64{"Benchmark0": c.slower}
+		j := s.judge(1, quickGate(7*time.Second, 0.05))[0]
+		if j.FarBeyond != (j.Side == stats.Open && c.far) || c.far != (j.Side == stats.Beyond || j.FarBeyond) || j.FarBeyond != strings.Contains(j.WhyOpen, "far beyond the limit") {
+			t.Errorf("%v times slower than %v ns: %s after %d pairs, far beyond: %v: %q", c.slower, c.opNs, j.Side, j.pairs.Len(), j.FarBeyond, j.WhyOpen)
+		}
+	}
+}
+
 // What is undecided has the time that the others leave, and is told with it: a slowdown of 10 %
 // whose pairs scatter by a quarter takes more pairs than its own time allows. What is settled ends.
 func TestTimeGoesToTheUndecided(t *testing.T) {

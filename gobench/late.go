@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -63,15 +64,11 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	return nil
 }
 
-// lateCost returns a ratio: the time of an iteration among those by which the last late run exceeds the timed
+// lateCost returns a ratio: the time of an iteration among those by which a late run exceeds the timed
 // runs, divided by the time of a timed iteration. Its bounds leave out a tenth of the repetitions on either
-// side, and allow for a shared core. All are NaN if there was no late run.
-func (c *conclusion) lateCost() stats.Estimate {
+// side, and allow for a shared core.
+func (c *conclusion) lateCost(late Observation) stats.Estimate {
 	e := stats.NoEstimate("ratio", "")
-	if len(c.series.late) == 0 {
-		return e
-	}
-	late := c.series.late[len(c.series.late)-1]
 	var low, high []float64
 	for _, rep := range c.used {
 		timed := c.boundsOn(c.Basis, rep)
@@ -87,4 +84,48 @@ func (c *conclusion) lateCost() stats.Estimate {
 }
 
 // changes reports whether a ratio of costs differs from 1 by more than changeShare.
-func changes(cost stats.Estimate) bool { return cost.Lo > 1+changeShare || cost.Hi < 1-changeShare }
+func changes(cost stats.Estimate) bool { return rises(cost) || cost.Hi < 1-changeShare }
+
+// rises reports whether a ratio of costs exceeds 1 by more than changeShare.
+func rises(cost stats.Estimate) bool { return cost.Lo > 1+changeShare }
+
+// lateAlike is the factor by which the iterations of two late runs may differ that are compared.
+const lateAlike = 2
+
+// laterRatio returns by what factor the ratio of two benchmarks is larger among the iterations beyond the timed ones. It is 1
+// unless the cost rises there in b, and by more than in a. It is NaN if a made no late run of about as many iterations.
+func laterRatio(a, b *Result) float64 {
+	if !rises(b.late) {
+		return 1
+	}
+	n := b.lateRuns[len(b.lateRuns)-1].N
+	for _, o := range slices.Backward(a.lateRuns) {
+		if o.N > lateAlike*n || n > lateAlike*o.N {
+			continue
+		}
+		then := a.lateCostBy(o)
+		if b.late.Lo <= then.Hi {
+			return 1
+		}
+		return b.late.Value / then.Value
+	}
+	if rises(a.late) { // its late runs ended earlier for that
+		return 1
+	}
+	return math.NaN()
+}
+
+// exceedsLater reports whether the ratio among the iterations beyond the timed ones may be above the limit, where the timed ones
+// don't show it.
+func (c *Comparison) exceedsLater(limit float64) bool {
+	return c.Metric == "" && c.later != 1 && !(c.Ratio.Value*c.later <= 1+limit)
+}
+
+// whyLater says what exceedsLater found.
+func (c *Comparison) whyLater() string {
+	than := "no run there tells whether they do at the other revision"
+	if !math.IsNaN(c.later) {
+		than = fmt.Sprintf("at the other revision %.3g times", c.B.late.Value/c.later)
+	}
+	return fmt.Sprintf("iterations beyond those that were compared take %.3g times as long as these, and %s", c.B.late.Value, than)
+}

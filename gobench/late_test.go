@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +76,47 @@ func TestCostThatChangesLater(t *testing.T) {
 			}
 			if !c.steady && trusted > 0 || c.steady && trusted < 18 {
 				t.Errorf("%s, %v: %d of 20 trusted", name, plan.MaxTime, trusted)
+			}
+		}
+	}
+}
+
+// revised is a benchmark whose iterations change what they cost by revision.
+type revised map[string]*changing
+
+func (r revised) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	return r[b.Revision].Run(ctx, b, n, traced)
+}
+
+// The runs of pairs are too short to show a cost that comes later, such as that of the garbage collector with a large heap: a
+// gate passed though the new revision's late runs told of it. Where both revisions become as expensive, or the old one
+// alone, nothing speaks against the pairs.
+func TestCostThatComesLaterIsNotWithin(t *testing.T) {
+	steady, grows := from(math.MaxInt, 1e5, 1), from(400, 1e5, 1.5)
+	for name, c := range map[string]struct {
+		then, now func(int) float64
+		limit     float64
+		want      stats.Side
+		undecided bool // the outcome
+	}{
+		"the new one": {steady, grows, 0.05, stats.Open, true}, "by less than the limit": {steady, grows, 0.8, stats.Within, true},
+		"both": {grows, grows, 0.05, stats.Within, false}, "the old one": {grows, steady, 0.05, stats.Within, false},
+		"none": {steady, steady, 0.05, stats.Within, false},
+	} {
+		for seed := range uint64(5) {
+			plan := quickGate(7*time.Second, c.limit)
+			plan.Seed = seed
+			of := func(sumNs func(int) float64) *changing {
+				return &changing{rng: rand.New(rand.NewPCG(seed, 11)), jitter: 0.005, sumNs: sumNs}
+			}
+			all, err := Measure(background, revised{"then": of(c.then), "": of(c.now)}, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := Judge(CompareAll(Conclude(all[0][0], plan, quietSetting()), Conclude(all[0][1], plan, quietSetting()), plan), plan)[0]
+			isOpen := c.want == stats.Open
+			if j.Side != c.want || strings.Contains(j.WhyOpen, "times as long as these, and at the other revision") != isOpen || (j.Outcome == stats.Undecided) != c.undecided || j.FarBeyond {
+				t.Errorf("%s, seed %d: %s, %s: %q", name, seed, j.Side, j.Outcome, j.WhyOpen)
 			}
 		}
 	}

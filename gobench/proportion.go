@@ -45,8 +45,11 @@ func (c *conclusion) judgeProportion() {
 	if change.Lo/off > 1+changeShare {
 		c.Lower(stats.Suspect, "an iteration after the first %d takes %.3g times as long as one of them: its cost grows with b.N, and no figure holds for all: let no slice, map or file grow from iteration to iteration", few, change.Value)
 	}
-	if c.late = c.lateCost(); changes(c.late) {
-		late := c.series.late[len(c.series.late)-1]
+	if len(c.series.late) == 0 {
+		return
+	}
+	late := c.series.late[len(c.series.late)-1]
+	if c.late = c.lateCost(late); changes(c.late) {
 		c.Lower(stats.Suspect, "in a run of %d iterations those after the first %d take %.3g times as long as the ones that were timed, so that no figure holds for all b.N: fill caches before b.ResetTimer, and let nothing grow from iteration to iteration", late.N, c.Iterations, c.late.Value)
 	}
 }

@@ -89,6 +89,7 @@ func (j Judged) Pair() stats.Pair {
 	}
 	p.Why, p.FalseDiscoveries = j.Why, stats.FloatOf(j.FalseDiscoveries)
 	p.Joint.Limit, p.Joint.Beyond, p.Joint.Side = stats.FloatOf(j.Limit), stats.FloatOf(j.Beyond), j.Side
+	p.Joint.Why, p.Joint.FarBeyond = j.WhyOpen, j.FarBeyond
 	return p
 }
 

@@ -64,4 +64,6 @@ type Result struct {
 	standstillsTold, leftShared bool
 	whole, moving               kind
 	late                        stats.Estimate // cost of iterations beyond the timed ones, divided by that of the timed ones
+	lateRuns                    []Observation
+	lateCostBy                  func(Observation) stats.Estimate // late by one of the late runs
 }

@@ -50,6 +50,10 @@ type PairJoint struct {
 	Beyond Float `json:"p_beyond_limit,omitzero"`
 	// Side is the side of the limit on which the ratio lies; empty if the pairs were not judged together.
 	Side Side `json:"side,omitempty"`
+	// Why says why the side is undecided, if the interval of the ratio is not the reason.
+	Why string `json:"why,omitempty"`
+	// FarBeyond says that the side is undecided, though each pair of measurements is beyond twice the limit.
+	FarBeyond bool `json:"far_beyond,omitempty"`
 }
 
 // Side is the side of a limit on which a ratio lies.
