@@ -75,14 +75,16 @@ is that of these runs. The result compares the working tree with the revision. A
 moves functions, and some percent may come from that alone: so the ratio is that of builds
 with their functions in random orders (--layouts).
 
-The exit status is 1 where a benchmark fails. With --max-regression or --gate it is 3
+The exit status is 1 where a benchmark fails, where a package does not compile, in either
+revision, and with --against where no benchmark is in both. The others are measured.
+With --max-regression or --gate it is 3
 where one is slower, or a metric worse, by more than its limit. If nothing is, that
 happens in one run of 100 at most (--false-alarms), however many benchmarks there are
 and however often they were looked at meanwhile. What can't be told yet is measured for
 longer, in the time that the others leave. What still can't passes with a warning, or
-with --undecided fail the status is 1. With --fail-fast the measurement ends when the
-gate fails. With a limit it is 1 also where no benchmark is
-in both revisions, or a package does not compile in one of them.
+with --undecided fail the status is 1. It is 1 also if all pairs are beyond twice the
+limit, but too few to tell: give more --max-time. With --fail-fast the measurement ends
+when the gate fails.
 
 With --gate the metrics that it names have limits: the time (sec/op), what go test
 -benchmem prints, which is measured always, and what a benchmark reports itself. Of a
@@ -126,7 +128,7 @@ to see a slowdown of --see.`,
 func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVarP(&t.directory, "directory", "C", ".", "measure the module in this `folder`, as go test -C does")
 	set.StringVar(&t.bench, "bench", ".", "`regexp` that the benchmarks' names match, as go test -bench takes it")
-	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, such as `0.5%` (--quick: 3%, --thorough: 0.5%)")
+	set.StringVar(&t.precision, "precision", "1%", "half the width of the interval that is enough, as a `share` such as 0.5% (--quick: 3%, --thorough: 0.5%)")
 	set.DurationVar(&t.maxTime, "max-time", gobench.DefaultPlan.MaxTime, "how long a benchmark may be measured, with --against in each revision (--quick: 5s, --thorough: 2m)")
 	set.DurationVar(&t.timeout, "timeout", 5*time.Minute, "end a benchmark's process that runs longer")
 	set.IntVar(&t.nice, "nice", 0, "run benchmarks with this niceness, from -20, for root, to 19")
@@ -143,7 +145,7 @@ func (t *benchFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.null, "null", false, "compare the working tree with itself, to learn how often the gate is wrong here")
 	set.BoolVar(&t.plans, "plan", false, "say how long the gate takes here to see a slowdown of --see, from a few pairs of each benchmark")
 	set.BoolVar(&t.summary, "summary", false, "append the result to the job's summary of GitHub Actions (GITHUB_STEP_SUMMARY), and annotate what is slower")
-	set.StringVar(&t.see, "see", "", "the slowdown that --plan and --null plan for, as a `share` (default: 5% more than --max-regression allows)")
+	set.StringVar(&t.see, "see", "", "the slowdown that --plan and --null plan for, as a `share` (default: the limit of the time plus 5%, so 10% with --max-regression 5%)")
 }
 
 // check returns an error that says which flag is wrong, and what is allowed.
@@ -355,6 +357,9 @@ func (t *benchFlags) measure(ctx context.Context, c *call) (found, error) {
 	}
 	d.Header = c.finish(ctx)
 	r := judgedBench(d, t.gatedUnits())
+	if t.against != "" && len(d.Pairs) == 0 && math.IsNaN(c.mostRegression) { // with a limit the gate says so
+		r.failed = cmp.Or(r.failed, fmt.Errorf("--against %s: no benchmark is in both revisions, so that nothing was compared: choose another revision, or leave --against out", t.against))
+	}
 	if !stopped {
 		r.failed = errors.Join(err, r.failed)
 	}
@@ -390,7 +395,7 @@ func judgedBench(d record.Bench, units []string) found {
 	for _, m := range d.Missing {
 		switch {
 		case m.Package != "":
-			r.rivals = append(r.rivals, unanswered("a package's benchmarks are slower", m.Why))
+			r.failed = errors.Join(r.failed, fmt.Errorf("a package could not be measured: %s", m.Why))
 		case m.Metric != "":
 			r.rivals = append(r.rivals, unanswered(m.Metric+" is worse", m.Why))
 		}
@@ -399,7 +404,12 @@ func judgedBench(d record.Bench, units []string) found {
 	if len(units) > 0 {
 		judged = judgedPairs(d.Pairs)
 	}
-	r.rivals = append(r.rivals, rivalsOf(judged)...)
+	for i, rival := range rivalsOf(judged) {
+		if joint := judged[i].Joint; joint != nil {
+			rival.why, rival.missing = joint.Why, joint.FarBeyond // what is far beyond the limit is not passed as undecided
+		}
+		r.rivals = append(r.rivals, rival)
+	}
 	return r
 }
 

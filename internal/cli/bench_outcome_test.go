@@ -41,7 +41,7 @@ func TestRegressionEndsWithThree(t *testing.T) {
 		{nil, nil, 0.5, 1},
 		{nil, nil, nan, 0},
 		{[]stats.Pair{faster}, broken, 0.5, 1},
-		{[]stats.Pair{faster}, broken, nan, 0},
+		{[]stats.Pair{faster}, broken, nan, 1},       // as of go test
 		{[]stats.Pair{unknown, slower}, nil, 0.4, 3}, // what can't be told hides no regression
 		{[]stats.Pair{slower}, broken, 0.4, 3},
 	} {
@@ -86,6 +86,20 @@ func TestOnlyWhatIsGatedFails(t *testing.T) {
 	other.Joint.Side = stats.Beyond
 	if err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{judged, other}}, nil)); ExitStatus(err) != 3 {
 		t.Errorf("an allocation more: %v", err)
+	}
+}
+
+// Undecided comparisons pass, but for those in which each pair is far beyond the limit. The reason is that of the document.
+func TestFarBeyondDoesNotPass(t *testing.T) {
+	for far, want := range map[bool]int{false: 0, true: 1} {
+		p := pairOf(stats.Undecided, 20, math.NaN(), math.NaN())
+		p.Joint.Side, p.Joint.FarBeyond, p.Joint.Why = stats.Open, far, "all pairs say so"
+		var notes strings.Builder
+		set := settings{mostRegression: 0.05, undecidedPasses: true, notes: &notes}
+		err := set.outcome(judgedBench(record.Bench{Pairs: []stats.Pair{p}}, nil))
+		if ExitStatus(err) != want || far && !strings.HasSuffix(err.Error(), "can't be told: all pairs say so") || !far && !strings.Contains(notes.String(), "all pairs say so") {
+			t.Errorf("far beyond: %v: status %d, want %d: %v, %s", far, ExitStatus(err), want, err, notes.String())
+		}
 	}
 }
 
