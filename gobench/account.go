@@ -66,8 +66,8 @@ func withAccount(source string) (string, bool) {
 
 // accounting writes the changed testing package into a directory, and returns what it replaces; nothing if this
 // Go has another testing package.
-func accounting(ctx context.Context, dir, into string) (replaced overlay, err error) {
-	where, err := tool(ctx, dir, "go", "list", "-f", "{{.Dir}}", "testing")
+func (b Building) accounting(ctx context.Context, dir, into string) (replaced overlay, err error) {
+	where, err := b.tool(ctx, dir, "list", "-f", "{{.Dir}}", "testing")
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,17 @@ type Building struct {
 	Calls bool
 	// MayLack leaves out packages that do not exist, in place of an error.
 	MayLack bool
+	// NoWorkspace compiles without a go.work, also where a folder above has one.
+	NoWorkspace bool
+}
+
+// tool runs the go command, and returns its standard output.
+func (b Building) tool(ctx context.Context, dir string, args ...string) (string, error) {
+	if !b.NoWorkspace {
+		return tool(ctx, dir, "go", args...)
+	}
+	env := slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "GOWORK=") })
+	return toolWith(ctx, append(env, "GOWORK=off"), dir, "go", args...)
 }
 
 // flags returns the flags for go list and go test.
@@ -119,7 +130,7 @@ func quotedFields(text string) (fields []string) {
 // Compile compiles the tests of the packages that the patterns name (go help
 // packages), as seen from dir, into the directory into.
 func Compile(ctx context.Context, dir, into string, patterns []string, building Building) (Build, error) {
-	packages, err := list(ctx, dir, append(building.flags(), "--"), patterns)
+	packages, err := building.list(ctx, dir, patterns)
 	if err != nil {
 		return Build{}, err
 	}
@@ -133,7 +144,7 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 			return Build{}, err
 		}
 	}
-	account, err := accounting(ctx, dir, into)
+	account, err := building.accounting(ctx, dir, into)
 	if err != nil {
 		return Build{}, fmt.Errorf("preparing the testing package: %w", err)
 	}
@@ -167,7 +178,7 @@ func (b Building) compile(ctx context.Context, dir, base string, p listed, repla
 			return err
 		}
 		flags := slices.Concat([]string{"test", "-c", "-o", binary}, overlaid, b.flags(), b.link(layout))
-		_, err = tool(ctx, dir, "go", append(flags, p.ImportPath)...)
+		_, err = b.tool(ctx, dir, append(flags, p.ImportPath)...)
 		return err
 	}
 	stopping, err := recorded(p, base+".stopping", StoppingLoops)
@@ -221,9 +232,9 @@ func notFound(patterns []string, err error) error {
 }
 
 // list returns the packages that the patterns name, also those that are missing or can't be loaded, with their errors.
-func list(ctx context.Context, dir string, flags, patterns []string) ([]listed, error) {
-	args := append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Error"}, flags...)
-	output, err := tool(ctx, dir, "go", append(args, patterns...)...)
+func (b Building) list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
+	args := append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Error"}, b.flags()...)
+	output, err := b.tool(ctx, dir, slices.Concat(args, []string{"--"}, patterns)...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("finding the packages %s: there is no go command in PATH: install Go, or add the folder of its go command to PATH", strings.Join(patterns, " "))
 	}
@@ -246,9 +257,14 @@ func list(ctx context.Context, dir string, flags, patterns []string) ([]listed, 
 // tool runs one of the developer's programs and returns its standard output. If it fails, the error holds what
 // it wrote to standard error.
 func tool(ctx context.Context, dir, name string, args ...string) (string, error) {
+	return toolWith(ctx, nil, dir, name, args...)
+}
+
+// toolWith is tool with an environment; nil is this process's own.
+func toolWith(ctx context.Context, env []string, dir, name string, args ...string) (string, error) {
 	var output strings.Builder
 	var said tail
-	run, err := process.Command{Path: name, Args: args, Dir: dir, Stdout: &output, Stderr: &said, Untraced: true}.Run(ctx)
+	run, err := process.Command{Path: name, Args: args, Env: env, Dir: dir, Stdout: &output, Stderr: &said, Untraced: true}.Run(ctx)
 	if err == nil {
 		err = run.Failure()
 	}

@@ -16,6 +16,9 @@ type Revision struct {
 	Dir string
 	// Commit is the revision's full name.
 	Commit string
+	// NoWorkspace says that there is no go.work around Dir in the checkout. That of a folder around the checkout is not the
+	// revision's (see [Building]).
+	NoWorkspace bool
 
 	checkout, tree string
 }
@@ -44,7 +47,45 @@ func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error
 		r.Remove()
 		return nil, fmt.Errorf("%s has no directory %s: choose a revision that has it", revision, prefix)
 	}
+	r.NoWorkspace = r.around("go.work") == ""
 	return r, nil
+}
+
+// around returns the folder with a file of that name, which is Dir or a folder above it in the checkout; empty if there is none.
+func (r *Revision) around(file string) string {
+	for folder := r.Dir; strings.HasPrefix(folder, r.tree); folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, file)); err == nil {
+			return folder
+		}
+	}
+	return ""
+}
+
+// HasModule returns an error if there is neither a go.mod nor a go.work around Dir in the checkout. The go command would take one
+// that is around the checkout.
+func (r *Revision) HasModule() error {
+	if r.NoWorkspace && r.around("go.mod") == "" {
+		return fmt.Errorf("commit %.10s has no go.mod, so that it is no Go module: choose a revision that has one", r.Commit)
+	}
+	return nil
+}
+
+// GitFolder returns the folder in which git keeps what belongs to the repository around dir.
+func GitFolder(ctx context.Context, dir string) (string, error) {
+	folder, err := tool(ctx, dir, "git", "rev-parse", "--git-common-dir")
+	if folder = strings.TrimRight(folder, "\r\n"); err != nil || filepath.IsAbs(folder) {
+		return folder, err
+	}
+	return filepath.Abs(filepath.Join(dir, folder))
+}
+
+// Workspace returns the go.work that the go command uses in dir; empty if it uses none.
+func Workspace(ctx context.Context, dir string) string {
+	file, err := tool(ctx, dir, "go", "env", "GOWORK")
+	if file = strings.TrimSpace(file); err != nil || file == "off" {
+		return ""
+	}
+	return file
 }
 
 // resolve returns the full name of a revision's commit.
@@ -77,15 +118,9 @@ func RemoveTree(ctx context.Context, tree string) {
 // be done: the revision has no go.mod, or its go.mod replaces a module by a folder outside of the repository,
 // which is not found from a checkout elsewhere.
 func (r *Revision) Explain(ctx context.Context, err error) error {
-	root := r.Dir
-	for {
-		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
-			break
-		}
-		if root == r.tree || !strings.HasPrefix(root, r.tree) {
-			return fmt.Errorf("commit %.10s has no go.mod, so that it is no Go module: choose a revision that has one: %w", r.Commit, err)
-		}
-		root = filepath.Dir(root)
+	root := r.around("go.mod")
+	if root == "" {
+		return fmt.Errorf("commit %.10s has no go.mod, so that it is no Go module: choose a revision that has one: %w", r.Commit, err)
 	}
 	for module, folder := range replacedByFolders(ctx, root) {
 		inside, outside := filepath.Rel(r.tree, filepath.Join(root, folder))

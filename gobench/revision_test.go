@@ -43,3 +43,73 @@ func TestExplainedFailureOfARevision(t *testing.T) {
 		}
 	}
 }
+
+// A revision is checked out within the repository's own folder, so on its file system. The go command would find there
+// what the working tree has and the revision lacks: its go.work, and its go.mod.
+func TestCheckOutTakesNothingFromAround(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("it asks git")
+	}
+	t.Setenv("GOWORK", "")
+	repository, ctx := t.TempDir(), context.Background()
+	git := func(args ...string) {
+		if _, err := tool(ctx, repository, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name, text string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(repository, name)), 0o700), os.WriteFile(filepath.Join(repository, name), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "one")
+	git("tag", "nothing")
+	write("sub/go.mod", "module example.com/m\n\ngo 1.21\n")
+	write("sub/m_test.go", "package m\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) {}\n")
+	git("add", ".")
+	git("commit", "-q", "-m", "two")
+	git("tag", "alone")
+	write("go.work", "go 1.21\n\nuse ./sub\n")
+	git("add", ".")
+	git("commit", "-q", "-m", "three")
+	write("go.mod", "module example.com/around\n\ngo 1.21\n")
+	folder, err := GitFolder(ctx, filepath.Join(repository, "sub"))
+	if same, wrong := os.Stat(filepath.Join(repository, ".git")); err != nil || wrong != nil || !isThere(folder, same) {
+		t.Fatalf("git's folder is %s: %v, %v", folder, err, wrong)
+	}
+	tree := filepath.Join(folder, "tree")
+	for revision, noWorkspace := range map[string]bool{"nothing": true, "alone": true, "HEAD": false} {
+		from := filepath.Join(repository, "sub")
+		if revision == "nothing" {
+			from = repository
+		}
+		r, err := CheckOut(ctx, from, revision, tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.HasModule(); (err == nil) == (revision == "nothing") {
+			t.Errorf("%s: %v", revision, err)
+		}
+		if r.NoWorkspace != noWorkspace {
+			t.Errorf("%s: no workspace: %v", revision, r.NoWorkspace)
+		}
+		t.Setenv("GOFLAGS", "-mod=readonly")
+		found, err := Building{NoWorkspace: r.NoWorkspace}.list(ctx, r.Dir, []string{"."})
+		if revision != "nothing" && (err != nil || len(found) != 1 || found[0].Error != nil || found[0].ImportPath != "example.com/m") {
+			t.Errorf("%s: %+v: %v", revision, found, err)
+		}
+		if err := r.Remove(); err != nil || isThere(tree, nil) {
+			t.Errorf("%s was not removed: %v", revision, err)
+		}
+	}
+	if workspace := Workspace(ctx, filepath.Join(repository, "sub")); filepath.Base(workspace) != "go.work" {
+		t.Errorf("the working tree's workspace is %q", workspace)
+	}
+}
+
+// isThere reports whether a folder exists, and is that of info, if it is not nil.
+func isThere(folder string, info os.FileInfo) bool {
+	found, err := os.Stat(folder)
+	return err == nil && (info == nil || os.SameFile(found, info))
+}

@@ -68,7 +68,7 @@ a benchmark that may use several CPUs queues on each. As root give --nice -20, s
 other programs hardly take their CPU.
 
 With --against each benchmark is also compiled from another revision of the git
-checkout (in a temporary worktree), and the two are measured next to one another.
+checkout (in a temporary worktree below .git), and the two are measured next to one another.
 Benchmarks that compute in one thread or goroutine also run with the other revision at
 the same time on one CPU (duets), so that what slows the machine slows both: their ratio
 is that of these runs. The result compares the working tree with the revision. An edit

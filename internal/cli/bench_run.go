@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -24,6 +25,8 @@ type benchExperiment struct {
 	missing []record.BenchMissing // packages whose benchmarks could not be found
 	skipped []string              // benchmarks that skip themselves
 	undo    func() error          // removes the other revision
+	// noWorkspace says that the other revision has no go.work.
+	noWorkspace bool
 }
 
 // run measures. If ctx ends, it returns what was measured so far with the error.
@@ -141,11 +144,10 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 			then[identityOf(b)] = b
 		}
 	case e.flags.against != "":
-		revision, err := gobench.CheckOut(ctx, e.flags.directory, e.flags.against, filepath.Join(directory, scratchTree))
+		revision, err := e.checkOut(ctx)
 		if err != nil {
 			return nil, failed, fmt.Errorf("--against: %w", err)
 		}
-		e.undo = revision.Remove
 		old, oldFailed, err := e.find(ctx, p, revision.Dir, filepath.Join(directory, "then"), e.flags.against)
 		failed = append(failed, oldFailed...)
 		if err != nil {
@@ -182,6 +184,34 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 		return nil, nil, fmt.Errorf("no benchmark of %s matches --bench %s: go test -list Benchmark shows which there are", strings.Join(e.patterns, " "), e.flags.bench)
 	}
 	return groups, failed, nil
+}
+
+// checkOut checks out the other revision in a folder of its own within git's folder of the repository, which is on the file
+// system of the working tree: the benchmarks of both find their files equally fast. e.undo removes it.
+func (e *benchExperiment) checkOut(ctx context.Context) (*gobench.Revision, error) {
+	parent, err := gobench.GitFolder(ctx, e.flags.directory)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no revision of a git checkout around %s: %w", e.flags.against, e.flags.directory, err)
+	}
+	directory, owner, err := newScratchIn(ctx, parent, e.flags.directory)
+	if err != nil {
+		return nil, fmt.Errorf("a folder for %s: %w", e.flags.against, err)
+	}
+	e.undo = func() error { return errors.Join(os.RemoveAll(directory), owner.Close()) }
+	revision, err := gobench.CheckOut(ctx, e.flags.directory, e.flags.against, filepath.Join(directory, scratchTree))
+	if err != nil {
+		return nil, err
+	}
+	removeFolder := e.undo
+	e.undo = func() error { return errors.Join(revision.Remove(), removeFolder()) }
+	if err := revision.HasModule(); err != nil {
+		return nil, err
+	}
+	e.noWorkspace = revision.NoWorkspace
+	if workspace := gobench.Workspace(ctx, e.flags.directory); workspace != "" && revision.NoWorkspace {
+		e.caveat("%s has no go.work, and was compiled with the modules that its go.mod names, without those of %s", e.flags.against, workspace)
+	}
+	return revision, nil
 }
 
 // identity tells the benchmarks of one revision apart. Names do not: with --gomaxprocs, BenchmarkX/a-2 may be BenchmarkX/a
@@ -243,6 +273,7 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 	if revision == nullRevision { // as if an edit had changed the orders of functions
 		building.Seed++
 	}
+	building.NoWorkspace = revision != "" && e.noWorkspace
 	building.MayLack = revision != "" // benchmarks that only the working tree has are named later
 	build, err := gobench.Compile(ctx, dir, into, e.patterns, building)
 	if err != nil {

@@ -21,10 +21,18 @@ const (
 // folders of processes that were killed: the kernel has released the locks on their files. The owner's file
 // stays open, and locked, until the folder is removed.
 func newScratch(ctx context.Context, module string) (directory string, owner *os.File, err error) {
-	clearScratch(ctx, os.TempDir())
-	directory, err = scratchOf(module)
+	if directory, owner, err = newScratchIn(ctx, os.TempDir(), module); err != nil {
+		err = fmt.Errorf("a directory for the compiled tests: %w: set TMPDIR to one that can be written", err)
+	}
+	return directory, owner, err
+}
+
+// newScratchIn is newScratch for a folder in parent.
+func newScratchIn(ctx context.Context, parent, module string) (directory string, owner *os.File, err error) {
+	clearScratch(ctx, parent)
+	directory, err = scratchOf(parent, module)
 	if err != nil {
-		return "", nil, fmt.Errorf("a directory for the compiled tests: %w: set TMPDIR to one that can be written", err)
+		return "", nil, err
 	}
 	// The file gets its name after it is locked, so that no other process takes the folder for one left behind.
 	fresh := filepath.Join(directory, scratchOwner+".new")
@@ -34,7 +42,7 @@ func newScratch(ctx context.Context, module string) (directory string, owner *os
 	}
 	if err != nil {
 		os.RemoveAll(directory)
-		return "", nil, fmt.Errorf("a directory for the compiled tests: %w: set TMPDIR to one that can be written", err)
+		return "", nil, err
 	}
 	return directory, owner, nil
 }
@@ -42,21 +50,21 @@ func newScratch(ctx context.Context, module string) (directory string, owner *os
 // scratchOf makes a folder that has the same name for a module each time, unless a folder of that name is in
 // use: the go command compiles a package again if its folder has another path, and keeps both in its cache for
 // days.
-func scratchOf(module string) (string, error) {
+func scratchOf(parent, module string) (string, error) {
 	path, err := filepath.Abs(module)
 	name := fnv.New64a()
 	name.Write([]byte(path))
-	directory := filepath.Join(os.TempDir(), fmt.Sprintf("%s%016x", scratchPrefix, name.Sum64()))
+	directory := filepath.Join(parent, fmt.Sprintf("%s%016x", scratchPrefix, name.Sum64()))
 	if err == nil && os.Mkdir(directory, 0o700) == nil {
 		return directory, nil
 	}
-	return os.MkdirTemp("", scratchPrefix)
+	return os.MkdirTemp(parent, scratchPrefix)
 }
 
-// clearScratch removes the folders in temporary that ended processes of this user have left behind. It leaves
+// clearScratch removes the folders in parent that ended processes of this user have left behind. It leaves
 // what it can't remove to the next call.
-func clearScratch(ctx context.Context, temporary string) {
-	found, err := filepath.Glob(filepath.Join(temporary, scratchPrefix+"*"))
+func clearScratch(ctx context.Context, parent string) {
+	found, err := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
 	if err != nil {
 		return
 	}

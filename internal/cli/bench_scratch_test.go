@@ -2,9 +2,47 @@ package cli
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
+
+// The other revision was checked out in the folder for temporary files. That often lies in memory, and the working tree on a
+// disk or a share: a benchmark that reads files of its folder was slower in the working tree, with equal code.
+func TestRevisionLiesBesideTheWorkingTree(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("it asks git")
+	}
+	repository := t.TempDir()
+	if err := os.WriteFile(filepath.Join(repository, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"init -q", "add .", "commit -q -m one"} {
+		all := append([]string{"-C", repository, "-c", "user.name=a", "-c", "user.email=a@example.com"}, strings.Fields(args)...)
+		if out, err := exec.Command("git", all...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v: %s", args, err, out)
+		}
+	}
+	t.Setenv("GOWORK", "off")
+	e := benchExperiment{flags: &benchFlags{directory: repository, against: "HEAD"}}
+	revision, err := e.checkOut(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	where, err := filepath.Rel(filepath.Join(repository, ".git"), revision.Dir)
+	if _, missing := os.Stat(filepath.Join(revision.Dir, "go.mod")); err != nil || missing != nil || !filepath.IsLocal(where) {
+		t.Errorf("the revision lies in %s: %v, %v", revision.Dir, err, missing)
+	}
+	if err := e.undo(); err != nil {
+		t.Error(err)
+	}
+	after, _ := filepath.Glob(filepath.Join(repository, ".git", "*"))
+	if left := strings.Join(after, " "); len(after) == 0 || strings.Contains(left, scratchPrefix) {
+		t.Errorf("left in .git: %s", left)
+	}
+}
 
 // Each gate left some 20 MB of two packages in the cache of the go command, since it compiled the other
 // revision in a folder with another name each time.
