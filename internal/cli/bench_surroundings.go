@@ -14,13 +14,15 @@ import (
 	"chronoscope/stats"
 )
 
-// surroundings is what is known of the CPUs on which the benchmarks run. It is measured on one of them.
+// surroundings is what is known of the CPUs on which the benchmarks run. The core's rate is measured on one of them, and their
+// noise on each in turn.
 type surroundings struct {
 	setting  gobench.Setting
 	counter  clock.Rated       // its Clock is nil if there is none
 	launcher *process.Launcher // nil until processes is called
 	cpu      int               // -1 if the system does not tell
 	cpus     []int             // all of them; empty if the system does not tell
+	looks    int               // at the noise, so far
 }
 
 // surroundings looks at the noise of the CPUs, and measures the core's rate. If one of these can't be measured,
@@ -51,14 +53,17 @@ func (e *benchExperiment) surroundings(ctx context.Context) (*surroundings, erro
 	return here, ctx.Err()
 }
 
-// checks returns looks at the CPU's noise, none of which was made yet; nil if the counter can't be read.
+// checks returns looks at the noise, none of which was made yet; nil if the counter can't be read. A benchmark may run on any
+// of its CPUs, and a device may interrupt one of them only: so the looks take the CPUs in turn, from the last to the first.
 func (h *surroundings) checks() *env.NoiseChecks {
 	if h.counter.Clock == nil {
 		return nil
 	}
 	return &env.NoiseChecks{Watch: func(ctx context.Context, span time.Duration) machine.Noise {
-		if h.cpu >= 0 {
-			if release, err := env.Thread(h.cpu); err == nil {
+		if n := len(h.cpus); n > 0 {
+			cpu := h.cpus[n-1-h.looks%n]
+			h.looks++
+			if release, err := env.Thread(cpu); err == nil {
 				defer release()
 			}
 		}
