@@ -62,6 +62,10 @@ func TestAccountIsTaken(t *testing.T) {
 	if a.take(&ended); err != nil || ended.CPUNs != 6 || !math.IsNaN(ended.WaitNs) {
 		t.Errorf("a thread has ended: %+v: %v", ended, err)
 	}
+	uncounted, a, err := resultOf("BenchmarkX\t1\t5 ns/op\t@chronoscope 5 0 0 7 6 0 0 0 -1 0 1 0/0 0/0\n", "BenchmarkX")
+	if a.take(&uncounted); err != nil || uncounted.CPUNs != 6 || !math.IsNaN(uncounted.WaitNs) {
+		t.Errorf("the kernel does not count waits: %+v: %v", uncounted, err)
+	}
 	for _, bad := range []string{"x", "1 2 y", "1 2 3 4 5 6 7 8 9 0 2 1", "1 2 3 4 5 6 7 8 9 0 2 1/z"} {
 		if _, _, err := resultOf("BenchmarkX\t1\t5 ns/op\t@chronoscope "+bad+"\n", "BenchmarkX"); err == nil {
 			t.Errorf("the account %q was read", bad)

@@ -107,12 +107,16 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 	return o.timedByCalls(calls), nil
 }
 
-// workersWaitNs returns the run-queue wait of the working threads.
+// workersWaitNs returns the run-queue wait of the working threads; NaN if none of them ran, since the kernel does not count
+// then.
 func workersWaitNs(threads []process.Thread) (waitNs float64) {
 	byWork := slices.SortedFunc(slices.Values(threads), func(a, b process.Thread) int { return cmp.Compare(b.CPUNs, a.CPUNs) })
 	var all, seen int64
 	for _, t := range byWork {
 		all += t.CPUNs
+	}
+	if all == 0 {
+		return math.NaN()
 	}
 	for _, t := range byWork {
 		if float64(seen) >= workingShare*float64(all) {

@@ -1,5 +1,18 @@
 package machine
 
+import (
+	"bytes"
+	"errors"
+)
+
+// ErrUncounted says that the kernel does not count how long threads wait for a CPU. It writes zeros
+// then, also for a thread that has run.
+var ErrUncounted = errors.New("the kernel does not count how long threads wait for a CPU: sysctl kernel.task_delayacct=1 turns it on, and so does a kernel with CONFIG_SCHEDSTATS")
+
+// Uncounted reports whether a schedstat file holds zeros only: the thread has not run yet, or the
+// kernel does not count.
+func Uncounted(schedstat []byte) bool { return string(bytes.TrimSpace(schedstat)) == "0 0 0" }
+
 // ThreadUse holds the kernel's counters of one thread since it started. Only differences are
 // meaningful.
 type ThreadUse struct {

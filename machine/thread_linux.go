@@ -18,7 +18,8 @@ type Thread struct {
 }
 
 // OpenThread opens the counters of the calling thread, to which the goroutine must be locked. It
-// needs /proc and a kernel that counts run-queue waits (CONFIG_SCHED_INFO).
+// needs /proc and a kernel that counts run-queue waits (CONFIG_SCHED_INFO); if that is turned off,
+// its error is [ErrUncounted].
 func OpenThread() (*Thread, error) {
 	const name = "/proc/thread-self/schedstat"
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -71,8 +72,11 @@ func CurrentCPU() (int, error) {
 }
 
 // parseSchedstatWait returns the second of the three numbers: time on the CPU, time waiting for a
-// CPU, and number of time slices.
+// CPU, and number of time slices, of a thread that has run.
 func parseSchedstatWait(text []byte) (int64, error) {
+	if Uncounted(text) {
+		return 0, fmt.Errorf("run-queue wait: %w", ErrUncounted)
+	}
 	_, rest, ok := bytes.Cut(text, []byte(" "))
 	wait, _, ok2 := bytes.Cut(rest, []byte(" "))
 	if ok && ok2 {

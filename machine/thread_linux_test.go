@@ -49,7 +49,7 @@ func TestParseSchedstatWait(t *testing.T) {
 			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "1", "1 2", "1 x 3", "1 -2 3", "1 9223372036854775808 3"} {
+	for _, text := range []string{"", "1", "1 2", "1 x 3", "1 -2 3", "1 9223372036854775808 3", "0 0 0\n"} { // zeros of a thread that has run: the kernel does not count
 		if got, err := parseSchedstatWait([]byte(text)); err == nil {
 			t.Errorf("%q: %d, want an error", text, got)
 		}

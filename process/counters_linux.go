@@ -7,10 +7,12 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // readThread reads the kernel's counters of a thread from /proc/TID/schedstat. ReadNs is by the system's
-// monotonic clock.
+// monotonic clock. Its error is [machine.ErrUncounted] if the thread has not run, or the kernel does not count.
 func readThread(id int) (Thread, error) {
 	name := fmt.Sprintf("/proc/%d/schedstat", id)
 	text, err := readLine(name)
@@ -52,6 +54,9 @@ func readLine(name string) ([]byte, error) {
 
 // parseThread parses three numbers: the time on a CPU, the time waiting for one, and the number of time slices.
 func parseThread(name string, text []byte) (Thread, error) {
+	if machine.Uncounted(text) {
+		return Thread{}, machine.ErrUncounted
+	}
 	malformed := fmt.Errorf("%s holds %.80q, not three numbers", name, text)
 	fields := bytes.Fields(text)
 	if len(fields) != 3 {

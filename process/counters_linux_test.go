@@ -3,12 +3,12 @@ package process
 import "testing"
 
 func TestParseThread(t *testing.T) {
-	for text, want := range map[string]Thread{"12 34 5\n": {CPUNs: 12, WaitNs: 34}, "0 0 0": {}, "9223372036854775807 1 1\n": {CPUNs: 9223372036854775807, WaitNs: 1}} {
+	for text, want := range map[string]Thread{"12 34 5\n": {CPUNs: 12, WaitNs: 34}, "7 0 1": {CPUNs: 7}, "9223372036854775807 1 1\n": {CPUNs: 9223372036854775807, WaitNs: 1}} {
 		if got, err := parseThread("x", []byte(text)); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "1 2", "1 2 3 4", "-1 2 3", "1 -2 3", "a b c", "9223372036854775808 1 1"} {
+	for _, text := range []string{"", "1 2", "1 2 3 4", "-1 2 3", "1 -2 3", "0 0 0\n", "a b c", "9223372036854775808 1 1"} {
 		if got, err := parseThread("x", []byte(text)); err == nil {
 			t.Errorf("%q passes as %+v", text, got)
 		}
