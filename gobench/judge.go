@@ -26,6 +26,9 @@ func (c *conclusion) judge() {
 	if c.neighbours.Lost.Hi > stats.GuessedAdded {
 		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())
 	}
+	if c.othersUnknown() {
+		c.Lower(stats.Suspect, "what other programs used of the CPUs is not known: they may have slowed it through shared caches and memory, or what it waits for")
+	}
 	if !c.setting.Checks.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
 	}

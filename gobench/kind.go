@@ -60,7 +60,10 @@ type kind struct {
 	overlaps   bool      // threads ran at once: the CPU time of nearly all runs exceeds their time by the clock
 	untimed    float64
 	apart      bool // each call was timed by itself, as the loop stops the timer
-	ownTime    bool // it reports a time of its own that is not shorter than that of its iterations: its CPU time does not tell it
+	// othersAround is how many CPUs others used on average around the used repetitions, for runs of which that is not known; NaN
+	// if unknown.
+	othersAround float64
+	ownTime      bool // it reports a time of its own that is not shorter than that of its iterations: its CPU time does not tell it
 }
 
 // kindOf classifies a benchmark by the repetitions that were not left out. If tracing slows it, the traced
@@ -110,6 +113,7 @@ func kindOf(s *Series, cpus int, left []Rejection) kind {
 	if !slices.ContainsFunc(k.used, func(rep Repetition) bool { return !rep.single() }) {
 		k.runnable = math.Min(k.runnable, 1/(1-watchesItself))
 	}
+	k.othersAround = othersAround(k.used)
 	e := stats.MedianOrRange(missing, "")
 	k.missing, k.missingMost = e.Value, e.Hi
 	if s.Repetitions[0].Many.Procs == 1 { // with one, no thread is woken without work
@@ -330,6 +334,9 @@ func (k kind) delayedNs(o Observation) float64 {
 	ns := delayNs(o)
 	if math.IsNaN(ns) {
 		ns = k.waitPerTimed * o.TimedNs
+	}
+	if math.IsNaN(o.OthersNs) {
+		o.OthersNs = k.othersAround * o.WallNs
 	}
 	if k.mayBlock && o.OthersNs > ns {
 		return o.OthersNs

@@ -64,7 +64,7 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 	run, output, err := p.test(ctx, b, traced && !b.Accounts, append(env, noted.env()...), "-test.v", "-test.benchmem", "-test.bench="+exactly(b.plainName()), "-test.benchtime="+strconv.Itoa(n)+"x")
 	o, a, malformed := resultOf(output, b.plainName())
 	others := p.Others.Look(max(len(run.Threads), len(a.threads)), nil)
-	after := p.slowed()
+	around, after := lookAround(), p.slowed()
 	if err != nil {
 		return Observation{}, err
 	}
@@ -79,7 +79,7 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 		return o, failed(fmt.Sprintf("it was to run %d iterations, and ran %d", n, o.N))
 	}
 	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
-	o.SlowedBefore, o.SlowedAfter, o.OthersNs = before, after, math.NaN()
+	o.SlowedBefore, o.SlowedAfter, o.OthersNs, o.Around = before, after, math.NaN(), around
 	if others.Known {
 		otherCPUs := math.Max(1, float64(runtime.NumCPU()-1)) // at least one: other CPUs may exist that this process may not use
 		o.OthersNs = math.Min(float64(others.CPUNs), otherCPUs*o.WallNs)

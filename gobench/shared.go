@@ -3,8 +3,12 @@ package gobench
 import (
 	"fmt"
 	"math"
+	"os"
+	"slices"
+	"time"
 
 	"chronoscope/env"
+	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -27,18 +31,78 @@ func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	return env.SharingOf(probed, nil, plan.Precision)
 }
 
+// Around is a look at the CPU time of all processes (proc_stat(5)), which also tells it where these are hidden, as in a
+// container, and where some came and went. It is in steps of 10 ms, and charged by ticks: only looks that are seconds apart
+// tell something. The zero value knows nothing.
+type Around struct {
+	At time.Time
+	// RanNs is the CPU time of all programs and interrupts so far, and OwnNs that of this process and its children.
+	RanNs, OwnNs float64
+}
+
+// lookAround looks now.
+func lookAround() Around {
+	all, err := machine.ReadCPUTimes(os.DirFS("/"), machine.AllCPUs)
+	if err != nil {
+		return Around{}
+	}
+	return Around{At: time.Now(), RanNs: all.RanNs(), OwnNs: machine.OwnCPUNs()}
+}
+
+// aroundErrorNs is about the most by which the rounding of a few figures can be off in the difference of two looks.
+const aroundErrorNs = 20e6
+
+// othersSince returns how many CPUs others used on average since an earlier look, less what may be an error of the looks;
+// NaN if that is unknown, also where the kernel's file does not count this process.
+func (a Around) othersSince(before Around) float64 {
+	ranNs, ownNs, passedNs := a.RanNs-before.RanNs, a.OwnNs-before.OwnNs, float64(a.At.Sub(before.At))
+	if before.At.IsZero() || !(passedNs > 0) || !(ranNs >= ownNs/2) {
+		return math.NaN()
+	}
+	return math.Max(0, ranNs-ownNs-aroundErrorNs) / passedNs
+}
+
+// othersAround returns how many CPUs others used on average from the first of the repetitions to the last; NaN if unknown.
+func othersAround(repetitions []Repetition) float64 {
+	var first, last Around
+	for _, rep := range repetitions {
+		for _, a := range []Around{rep.Few.Around, rep.Many.Around} {
+			if first.At.IsZero() || a.At.Before(first.At) {
+				first = a
+			}
+			if a.At.After(last.At) {
+				last = a
+			}
+		}
+	}
+	return last.othersSince(first)
+}
+
 // othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark:
-// their CPU time less the benchmark's run-queue wait, in which they had the benchmark's own CPU. It is NaN if unknown.
+// their CPU time less the benchmark's run-queue wait, in which they had the benchmark's own CPU. For a run of which their
+// CPU time is not known, it is what they used around the repetitions, less the usual wait. It is NaN if that is unknown, too.
 func (k kind) othersElsewhere(rep Repetition) float64 {
 	var othersNs, wallNs float64
 	for _, o := range []Observation{rep.Few, rep.Many} {
+		usualNs := k.waitShare * o.WallNs
 		waitNs := o.WaitNs
 		if math.IsNaN(waitNs) {
-			waitNs = k.waitShare * o.WallNs
+			waitNs = usualNs
 		}
-		othersNs, wallNs = othersNs+math.Max(0, o.OthersNs-waitNs), wallNs+o.WallNs
+		ns := o.OthersNs - waitNs
+		if math.IsNaN(o.OthersNs) {
+			if ns = k.othersAround * o.WallNs; usualNs > 0 {
+				ns -= usualNs
+			}
+		}
+		othersNs, wallNs = othersNs+math.Max(0, ns), wallNs+o.WallNs
 	}
 	return othersNs / wallNs
+}
+
+// othersUnknown reports whether it is not known for some repetition what other programs used of the CPUs.
+func (k kind) othersUnknown() bool {
+	return math.IsNaN(k.othersAround) && slices.ContainsFunc(k.used, func(rep Repetition) bool { return math.IsNaN(rep.Few.OthersNs + rep.Many.OthersNs) })
 }
 
 // neighboursOf returns what programs on other CPUs may have added to the repetitions. The zero value means that

@@ -1,0 +1,112 @@
+package gobench
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/env"
+	"chronoscope/stats"
+)
+
+// hidden is a runner on a machine that hides other processes, as a container does, in all runs or in most. The CPU time of
+// all processes is known in steps of 10 ms if the file counts this one, too. others is how many CPUs other programs use
+// meanwhile.
+type hidden struct {
+	Runner
+	others             float64
+	calm               func(run int) bool // in these runs nothing else runs, and that is known
+	noFile, notCounted bool
+	wallNs, ranNs      float64
+	ownNs              float64
+	runs               int
+}
+
+func (h *hidden) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	o, err := h.Runner.Run(ctx, b, n, traced)
+	calm := h.calm != nil && h.calm(h.runs)
+	h.runs++
+	h.wallNs, h.ownNs = h.wallNs+o.WallNs, h.ownNs+o.CPUNs
+	if o.OthersNs = 0; !calm {
+		o.OthersNs = math.NaN()
+		h.ranNs += h.others * o.WallNs
+	}
+	if h.noFile {
+		return o, err
+	}
+	const stepNs = 10e6
+	o.Around = Around{At: time.Unix(1, int64(h.wallNs)), RanNs: stepNs * math.Floor((h.ranNs+h.ownNs)/stepNs), OwnNs: h.ownNs}
+	if h.notCounted {
+		o.Around.RanNs = 0
+	}
+	return o, err
+}
+
+const saysNotKnown, saysOtherCPUs = "what other programs used of the CPUs is not known", "other programs used other CPUs"
+
+// In a container the CPU time of other processes is not known, and on other machines it is not of runs during which some came
+// and went. That was taken for none, so that benchmarks beside a build were trusted however much it slowed them. What
+// all processes used tells it. Where nothing ran, or hardly anything, the figure is trusted.
+func TestHiddenNeighbours(t *testing.T) {
+	fifth := func(run int) bool { return run/2%5 == 0 }
+	for name, c := range map[string]struct {
+		hidden
+		says string // "" if it is trusted
+	}{
+		"nothing":             {hidden{}, ""},
+		"hardly anything":     {hidden{others: 0.01}, ""},
+		"a busy CPU":          {hidden{others: 1}, saysOtherCPUs},
+		"mostly":              {hidden{others: 1, calm: fifth}, saysOtherCPUs},
+		"never":               {hidden{others: 0, calm: fifth}, ""},
+		"no file":             {hidden{noFile: true}, saysNotKnown},
+		"not of this machine": {hidden{notCounted: true}, saysNotKnown},
+		"no file, some known": {hidden{noFile: true, calm: fifth}, saysNotKnown},
+	} {
+		s, noise := newShared(3, 1, 1000)
+		setting, plan := Setting{Checks: env.ChecksOf(noise), CPUs: 1}, DefaultPlan
+		plan.LeastRepetitions = 24
+		c.Runner = &beside{s, func(run int) bool { return c.others == 1 && (c.calm == nil || !c.calm(run)) }, false}
+		all, err := Measure(background, &c.hidden, [][]Benchmark{{{Name: "BenchmarkWork"}}}, plan, setting, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Conclude(all[0][0], plan, setting)
+		if (r.Verdict == stats.Trusted) != (c.says == "") || !strings.Contains(strings.Join(r.Reasons, "\n"), c.says) {
+			t.Errorf("%s: %s %q", name, r.Verdict, r.Reasons)
+		}
+	}
+}
+
+// Other programs that had the benchmark's own CPU, while it waited for that, were on no other one.
+func TestHiddenProgramsOnItsOwnCPU(t *testing.T) {
+	s, noise := newShared(4, 3, 1000)
+	setting, plan := Setting{Checks: env.ChecksOf(noise), CPUs: 1}, DefaultPlan
+	plan.LeastRepetitions = 24
+	all, err := Measure(background, &hidden{Runner: s, others: 2. / 3}, [][]Benchmark{{{Name: "BenchmarkWork"}}}, plan, setting, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := Conclude(all[0][0], plan, setting); r.Verdict != stats.Trusted || r.Basis != CPUTime {
+		t.Errorf("%s by %s: %q", r.Verdict, r.Basis, r.Reasons)
+	}
+}
+
+// A benchmark waits for a server in a container of its own, which others keep from its CPU.
+func TestHiddenProgramsDelayAServer(t *testing.T) {
+	setting, plan := quietSetting(), DefaultPlan
+	setting.CPUs, plan.MaxTime = 2, 5e9
+	for _, others := range []float64{0, 0.3} {
+		h := &helped{rng: rand.New(rand.NewPCG(1, 8)), workNs: 1e5, load: 1, sleeps: 2}
+		all, err := Measure(background, &hidden{Runner: h, others: others}, [][]Benchmark{{{Name: "BenchmarkX"}}}, plan, setting, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Conclude(all[0][0], plan, setting)
+		if trusted := r.Verdict == stats.Trusted; trusted != (others == 0) || !r.Estimate.Covers(3e5*(1-0.9*others)) || !r.Estimate.Covers(3e5) {
+			t.Errorf("others ran for %g: %s, %s: %q", others, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}
