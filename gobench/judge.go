@@ -32,6 +32,9 @@ func (c *conclusion) judge() {
 	if !c.setting.Checks.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
 	}
+	if n := c.throttledRuns(); c.mayBlock && float64(n) > strayShare*float64(2*len(c.used)) {
+		c.Lower(stats.Suspect, "its CPU quota was used up in %d of %d runs, which may have stopped what it waits for: raise the limit of its control group (cpu.max)", n, 2*len(c.used))
+	}
 	c.judgeCount()
 	width := c.Estimate.RelativeHalfWidth()
 	switch {
@@ -47,6 +50,19 @@ func (c *conclusion) judge() {
 	case width > math.Max(stats.WideShare, c.plan.Precision) && c.Basis != Bounds:
 		c.Lower(stats.Suspect, "± %.2g %%, asked ± %.2g %%: %s", 100*width, 100*c.plan.Precision, c.remedy(c.narrower()))
 	}
+}
+
+// throttledRuns returns how many of the runs used the CPU quota up. The waits of the benchmark's own threads tell how long
+// these were stopped, but nothing tells it of other processes for which it waits.
+func (c *conclusion) throttledRuns() (n int) {
+	for _, rep := range c.used {
+		for _, o := range []Observation{rep.Few, rep.Many} {
+			if o.Throttled {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // judgeCount lowers the verdict if there are too few repetitions.

@@ -23,9 +23,11 @@ type Observation struct {
 	// MajorFaults is the number of times that the process waited for memory from a disk.
 	MajorFaults float64
 	// WaitNs is the run-queue wait of the threads that did the work; NaN if unknown. SelfWaitNs is the part of it
-	// that is certainly not due to other programs, as these had less CPU time: the threads waited for one
-	// another, or for an idle CPU to wake up, as they would on a machine of its own.
+	// that is certainly not due to other programs or to a CPU quota, as these programs had less CPU time: the threads waited
+	// for one another, or for an idle CPU to wake up, as they would on a machine of its own.
 	WaitNs, SelfWaitNs float64
+	// Throttled says that the CPU quota of its control groups was used up meanwhile, which stops all of their threads.
+	Throttled bool
 	// OneGoroutine says that one goroutine did all of the work, except collecting garbage, and Single that no garbage was
 	// collected either. False if unknown.
 	OneGoroutine, Single bool

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"chronoscope/env"
+	"chronoscope/process"
 	"chronoscope/stats"
 )
 
@@ -107,6 +108,37 @@ func TestHiddenProgramsDelayAServer(t *testing.T) {
 		r := Conclude(all[0][0], plan, setting)
 		if trusted := r.Verdict == stats.Trusted; trusted != (others == 0) || !r.Estimate.Covers(3e5*(1-0.9*others)) || !r.Estimate.Covers(3e5) {
 			t.Errorf("others ran for %g: %s, %s: %q", others, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}
+
+// stopped returns a series of a benchmark on an idle machine, in a group that has used up its quota of CPU time in each run.
+// An iteration computes for cpuNs, is stopped for stoppedNs, and waits for something else for sleepNs.
+func stopped(cpuNs, stoppedNs, sleepNs float64) *Series {
+	s := &Series{}
+	run := func(n float64) Observation {
+		wallNs := n * (cpuNs + stoppedNs + sleepNs)
+		o := Observation{N: int(n), Procs: 1, TimedNs: wallNs, WallNs: wallNs, CPUNs: n * cpuNs, WaitNs: n * stoppedNs, ProcessNs: wallNs + 3e6, Throttled: true, SlowedBefore: math.NaN(), SlowedAfter: math.NaN()}
+		o.SelfWaitNs = o.selfWaitNs(process.OthersUse{Known: true, CPUNs: 1000}, 0)
+		return o
+	}
+	for range 20 {
+		s.Repetitions = append(s.Repetitions, Repetition{Few: run(100), Many: run(1100), Traced: true})
+	}
+	return s
+}
+
+// Nobody else had the CPU while a quota stopped the benchmark, so that the time was taken for waits of its own threads for
+// one another, and counted in full: twice what it takes was trusted. The CPU time of one thread tells it. If the benchmark
+// also waits for something, such as a process of the same group, that may have been stopped as well.
+func TestQuotaIsUsedUp(t *testing.T) {
+	for _, c := range []struct {
+		stoppedNs, sleepNs float64
+		trusted            bool
+	}{{1e5, 0, true}, {0, 1e5, false}} {
+		r := Conclude(stopped(1e5, c.stoppedNs, c.sleepNs), DefaultPlan, quietSetting())
+		if says := strings.Contains(strings.Join(r.Reasons, "\n"), "40 of 40 runs"); (r.Verdict == stats.Trusted) != c.trusted || says == c.trusted || !r.Estimate.Covers(1e5+c.sleepNs) {
+			t.Errorf("sleeps for %g ns: %s by %s, %s: %q", c.sleepNs, r.Verdict, r.Basis, r.Estimate, r.Reasons)
 		}
 	}
 }

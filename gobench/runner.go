@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/remedy"
 )
@@ -31,6 +32,8 @@ type Processes struct {
 	Slowed func() float64
 	// Others watches other processes. It is nil if they can't be seen.
 	Others *process.Others
+	// Quota watches the CPU quota of the processes' control groups; nil if nothing does.
+	Quota *machine.Throttling
 	// DuetCPUs are those of which each duet has one; there are no duets without them.
 	DuetCPUs []int
 	// Launcher starts the processes. If it is nil, each is started by a new thread, which Others can't tell from
@@ -46,6 +49,9 @@ func (p Processes) slowed() float64 {
 	return p.Slowed()
 }
 
+// throttled reports whether the CPU quota was used up since the last call.
+func (p Processes) throttled() bool { return p.Quota != nil && p.Quota.Throttled() }
+
 // workingShare is the share of a process's CPU time that its working threads use. Nobody waits for the other
 // threads, such as the one by which the Go runtime watches itself.
 const workingShare = 0.9
@@ -60,11 +66,12 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 	// With -test.v name and result are printed together, whatever the benchmark prints.
 	before := p.slowed()
 	p.Others.Look(0, nil)
+	p.throttled()
 	noted := notesOf(b.Binary, n)
 	run, output, err := p.test(ctx, b, traced && !b.Accounts, append(env, noted.env()...), "-test.v", "-test.benchmem", "-test.bench="+exactly(b.plainName()), "-test.benchtime="+strconv.Itoa(n)+"x")
 	o, a, malformed := resultOf(output, b.plainName())
 	others := p.Others.Look(max(len(run.Threads), len(a.threads)), nil)
-	around, after := lookAround(), p.slowed()
+	throttled, around, after := p.throttled(), lookAround(), p.slowed()
 	if err != nil {
 		return Observation{}, err
 	}
@@ -79,7 +86,7 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 		return o, failed(fmt.Sprintf("it was to run %d iterations, and ran %d", n, o.N))
 	}
 	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
-	o.SlowedBefore, o.SlowedAfter, o.OthersNs, o.Around = before, after, math.NaN(), around
+	o.SlowedBefore, o.SlowedAfter, o.OthersNs, o.Around, o.Throttled = before, after, math.NaN(), around, throttled
 	if others.Known {
 		otherCPUs := math.Max(1, float64(runtime.NumCPU()-1)) // at least one: other CPUs may exist that this process may not use
 		o.OthersNs = math.Min(float64(others.CPUNs), otherCPUs*o.WallNs)
@@ -93,18 +100,25 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 	if o.ProcessNs = o.WallNs; b.Accounts {
 		a.take(&o)
 	}
-	if others.Known && o.WaitNs > 0 {
-		measuringNs := float64(run.BesideNs)
-		if a.looked && a.measuringNs >= 0 {
-			measuringNs = a.measuringNs
-		}
-		o.SelfWaitNs = math.Max(0, o.WaitNs-float64(others.CPUNs)-measuringNs)
+	measuringNs := float64(run.BesideNs)
+	if a.looked && a.measuringNs >= 0 {
+		measuringNs = a.measuringNs
 	}
+	o.SelfWaitNs = o.selfWaitNs(others, measuringNs)
 	calls, err := noted.read()
 	if err != nil {
 		return o, failed(err.Error())
 	}
 	return o.timedByCalls(calls), nil
+}
+
+// selfWaitNs returns the part of the wait that others can't have caused, for which neither they nor the measuring process had
+// a CPU. If the CPU quota was used up, that may be why the threads waited.
+func (o Observation) selfWaitNs(others process.OthersUse, measuringNs float64) float64 {
+	if !others.Known || o.Throttled || !(o.WaitNs > 0) {
+		return 0
+	}
+	return math.Max(0, o.WaitNs-float64(others.CPUNs)-measuringNs)
 }
 
 // workersWaitNs returns the run-queue wait of the working threads; NaN if none of them ran, since the kernel does not count

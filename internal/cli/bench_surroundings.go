@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"math"
+	"os"
 	"runtime"
 	"time"
 
@@ -135,6 +136,7 @@ func (h *surroundings) processes(p gobench.Processes) gobench.Processes {
 	}
 	p.Slowed, p.Launcher, p.DuetCPUs = h.slowed(), h.launcher, h.cpus
 	p.Others, _ = process.OpenOthers() // nil if they can't be seen
+	p.Quota = machine.OpenThrottling(os.DirFS("/"))
 	return p
 }
 
