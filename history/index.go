@@ -71,7 +71,7 @@ var verdicts = []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable}
 // indexVersion returns the version of the index's format, with that of this program, whose figures may be others. An
 // index of another version is made again.
 func indexVersion() string {
-	const format = "chronoscope history 2"
+	const format = "chronoscope history 3"
 	if build, ok := debug.ReadBuildInfo(); ok {
 		return format + " " + build.Main.Version
 	}
@@ -200,7 +200,7 @@ func (b *builder) add(r Record, figures []view.Figure) {
 		if f.Revision != "" { // the record's commit is another one
 			continue
 		}
-		if seen[f.FigureKey] || math.IsNaN(f.Estimate.Value) || math.IsInf(f.Estimate.Value, 0) {
+		if seen[f.FigureKey] || !stats.IsFinite(f.Estimate.Value) && f.Verdict != stats.Unusable {
 			continue
 		}
 		seen[f.FigureKey] = true

@@ -26,6 +26,22 @@ type Filter struct {
 	ByGo bool
 }
 
+// passes reports whether the filter selects figures of a record.
+func (f Filter) passes(r Record) bool {
+	return !r.Time().Before(f.Since) && (f.Machine == nil || f.Machine.MatchString(r.Tier.String()))
+}
+
+// goes returns the version of Go by which series are told apart; empty if they are not.
+func (f Filter) goes(r Record) string {
+	if f.ByGo {
+		return r.Go
+	}
+	return ""
+}
+
+// seriesKey returns the key of the series to which a figure of a record belongs.
+func (f Filter) seriesKey(k Key, r Record) seriesKey { return seriesKey{k, r.Tier, f.goes(r)} }
+
 // Of makes series of the figures in an index, and looks for their changes.
 func Of(h record.Header, x Index, f Filter) record.History {
 	d := record.History{Header: h, Records: []record.HistoryRecord{}, Unreadable: []record.UnreadableRecord{}, Series: []record.HistorySeries{}}
@@ -34,6 +50,8 @@ func Of(h record.Header, x Index, f Filter) record.History {
 			d.Unreadable = append(d.Unreadable, record.UnreadableRecord{Name: r.Name, Error: r.Err})
 		}
 	}
+	newest := x.newest(f)
+	d.NewestCommit = newest.commit
 	all := withoutStandIns(x.series(f))
 	d.Records = x.number(all)
 	found := inParallel(all, func(s *series) changepoint.Result { return changepoint.Find(s.points(), changepoint.FalseChanges) })
@@ -43,7 +61,7 @@ func Of(h record.Header, x Index, f Filter) record.History {
 			found[i] = changepoint.Find(s.points(), limit)
 		}
 	}
-	d.Series = inParallel(all, func(s *series) record.HistorySeries { return s.document(found[s.place]) })
+	d.Series = inParallel(all, func(s *series) record.HistorySeries { return s.document(found[s.place], newest.of(s, f)) })
 	return d
 }
 
@@ -90,13 +108,10 @@ func (x Index) series(f Filter) []*series {
 	c := x.figures
 	for i, r := range c.Record {
 		of, key := x.Records[r], c.Keys[c.Key[i]]
-		if of.Time().Before(f.Since) || f.Name != nil && !f.Name.MatchString(key.Name) || f.Machine != nil && !f.Machine.MatchString(of.Tier.String()) {
+		if !f.passes(of) || f.Name != nil && !f.Name.MatchString(key.Name) {
 			continue
 		}
-		k := seriesKey{Key: key, tier: of.Tier}
-		if f.ByGo {
-			k.goes = of.Go
-		}
+		k := f.seriesKey(key, of)
 		s := place[k]
 		if s == nil {
 			s = &series{seriesKey: k, values: c, records: x.Records}
@@ -208,13 +223,13 @@ func (s *series) points() []changepoint.Point {
 	return points
 }
 
-// document returns the series with the changes that were found.
-func (s *series) document(found changepoint.Result) record.HistorySeries {
+// document returns the series with the changes that were found. newest is what the newest records hold of it.
+func (s *series) document(found changepoint.Result, newest string) record.HistorySeries {
 	logs := s.onLogScale()
 	d := record.HistorySeries{
 		Topic: s.Topic, Name: s.Name, Quantity: s.Quantity, Unit: s.Unit, Better: s.Better,
 		Tier: s.tier.String(), CPU: s.tier.CPU, System: s.tier.System, Kernel: s.tier.Kernel, Hypervisor: s.tier.Hypervisor,
-		Clocksource: s.tier.Clocksource, Arch: s.tier.Arch, Go: s.goes, Began: s.began, Unusable: s.unusable,
+		Clocksource: s.tier.Clocksource, Arch: s.tier.Arch, Go: s.goes, Began: s.began, Unusable: s.unusable, Newest: newest,
 		Points: []record.HistoryPoint{}, Regimes: []record.HistoryRegime{}, Changes: []record.HistoryChange{},
 	}
 	for i, f := range s.figures {

@@ -14,6 +14,8 @@ type History struct {
 	// Unreadable are records that could not be read.
 	Unreadable []UnreadableRecord `json:"unreadable"`
 	Series     []HistorySeries    `json:"series"`
+	// NewestCommit is the newest commit that was measured; empty if no record has a commit.
+	NewestCommit string `json:"newest_commit"`
 	// CommitURL is the address of a commit's page, with {commit} in place of its name; empty if
 	// there is none.
 	CommitURL string `json:"commit_url"`
@@ -67,7 +69,17 @@ type HistorySeries struct {
 	Noise stats.Float `json:"noise"`
 	// Unusable is the number of values that were left out because their verdict is unusable.
 	Unusable int `json:"unusable"`
+	// Newest says what the newest commit, or else the newest record, holds of the figure: one of [NewestUsable],
+	// [NewestUnusable] and [NewestMissing]; empty if it was not to be expected there.
+	Newest string `json:"newest"`
 }
+
+// Values of [HistorySeries].Newest.
+const (
+	NewestUsable   = "usable"   // the last point is of the newest commit
+	NewestUnusable = "unusable" // there is a value, which is no point of the series, or it failed
+	NewestMissing  = "missing"  // the same command has it of the commit before, and not of the newest
+)
 
 // HistoryPoint is the figure of one record.
 type HistoryPoint struct {

@@ -90,9 +90,11 @@ func bareFigure[N number](k FigureKey, better, unit string, n N, v stats.Verdict
 	return []Figure{newFigure(k, better, e, v, reasons)}
 }
 
-// timeFigure adds the figure of a time, with its samples, if the time is known.
+// timeFigure adds the figure of a time, with its samples, if the time is known. What failed has no time, but an unusable
+// figure: others say then that it was to be measured, and what became of it.
 func timeFigure(all []Figure, k FigureKey, e stats.Estimate, v stats.Verdict, reasons []string, samples []float64) []Figure {
-	if !(e.Value > 0) || e.N == 0 || math.IsInf(e.Value, 0) {
+	failed := v == stats.Unusable && k.Quantity == QuantityTime
+	if known := e.Value > 0 && e.N > 0 && !math.IsInf(e.Value, 0); !known && !failed {
 		return all
 	}
 	f := newFigure(k, Lower, e, v, reasons)

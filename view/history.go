@@ -12,7 +12,7 @@ import (
 )
 
 var _ = register(105, "history", history,
-	listing(func(d record.History) []record.HistorySeries { return d.Series }, "topic name quantity unit better tier cpu system kernel hypervisor clocksource arch go began noise unusable tip.points tip.change tip.p_value tip.outcome"), nil)
+	listing(func(d record.History) []record.HistorySeries { return d.Series }, "topic name quantity unit better tier cpu system kernel hypervisor clocksource arch go began noise unusable tip.points tip.change tip.p_value tip.outcome newest"), nil)
 
 // history shows series of figures, and where they changed.
 func history(d record.History) *Sheet {
@@ -188,7 +188,12 @@ func quantityOf(s record.HistorySeries, v float64) string {
 }
 
 func tipInWords(s record.HistorySeries) string {
-	if s.Tip == nil {
+	switch {
+	case s.Newest == record.NewestUnusable:
+		return "unusable"
+	case s.Newest == record.NewestMissing:
+		return "not measured"
+	case s.Tip == nil:
 		return "too few points before it"
 	}
 	outcome := s.Tip.Outcome

@@ -59,7 +59,8 @@ repository. "history import" keeps what other tools measured.
 
 With --gate the exit status is 3 where the newest commit is slower or worse than the regime
 before it by more than the limit, with a chance of 99 % for all series at once, and 1 where
-that can't be told of a time.`,
+that can't be told of a time: also where its value at the newest commit is unusable, or the
+same command measured it at the commit before and not at the newest.`,
 		Example: `  chronoscope bench ./... --save=git           measure, and keep the result in git
   chronoscope history --store git              series and changes
   chronoscope history --bench 'Encode|Decode' --since 2026-09-01
@@ -166,7 +167,7 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	if d.CommitURL = t.commitURL; d.CommitURL == "" {
 		d.CommitURL = commitURLOf(git(ctx, "remote", "get-url", "origin"))
 	}
-	d.Caveats = append(d.Caveats, caveatsOfHistory(ctx, d)...)
+	d.Caveats = append(d.Caveats, caveatsOfHistory(ctx, d, !math.IsNaN(c.mostRegression))...)
 	if len(index.Records) == 0 {
 		fmt.Fprintf(c.notes, "chronoscope: there are no records yet: give %s to a command that measures\n", savesIn(t.store))
 	}
@@ -206,13 +207,16 @@ func commitURLOf(remote string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(remote, "/"), ".git") + "/commit/{commit}"
 }
 
-// caveatsOfHistory says which records can't be read, and which commits are not in the history of
-// the commit that is checked out.
-func caveatsOfHistory(ctx context.Context, d record.History) (caveats []string) {
+// caveatsOfHistory says which records can't be read, which commits are not in the history of the
+// commit that is checked out, and whether a gate judges an older one.
+func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (caveats []string) {
 	if n := len(d.Unreadable); n > 0 {
 		caveats = append(caveats, fmt.Sprintf("%s can't be read, and all others are shown: %s: %s", stats.Count(n, "record"), d.Unreadable[0].Name, d.Unreadable[0].Error))
 	}
 	known := strings.Fields(git(ctx, "rev-list", "HEAD"))
+	if isGate && slices.Index(known, d.NewestCommit) > 0 {
+		caveats = append(caveats, fmt.Sprintf("commit %.8s is judged, the newest of which there are records: HEAD is %.8s", d.NewestCommit, known[0]))
+	}
 	slices.Sort(known)
 	elsewhere := map[string]bool{}
 	modified := 0
@@ -238,18 +242,16 @@ func caveatsOfHistory(ctx context.Context, d record.History) (caveats []string) 
 }
 
 // rivalsInHistory compares the newest commit with the regime before it, for each series that has a
-// point of this commit.
+// point of this commit. A time of which it has none can't be told.
 func rivalsInHistory(d record.History) (all []rival) {
-	newest := -1
-	for _, s := range d.Series {
-		newest = max(newest, s.Points[len(s.Points)-1].Record)
-	}
 	var tips []record.HistorySeries
 	for _, s := range d.Series {
-		last := s.Points[len(s.Points)-1].Record
-		same := last == newest || d.Records[last].Commit != "" && d.Records[last].Commit == d.Records[newest].Commit
-		if s.Better != "" && same {
+		switch {
+		case s.Better == "":
+		case s.Newest == record.NewestUsable:
 			tips = append(tips, s)
+		case s.Newest != "" && isTime(s.Quantity):
+			all = append(all, lostInHistory(s, d.NewestCommit))
 		}
 	}
 	for _, s := range tips {
@@ -258,17 +260,40 @@ func rivalsInHistory(d record.History) (all []rival) {
 	return all
 }
 
+// lostInHistory returns the rival of a series of which the newest commit has no usable value.
+func lostInHistory(s record.HistorySeries, commit string) rival {
+	newest := "the newest record"
+	if commit != "" {
+		newest = "commit " + commit[:min(8, len(commit))]
+	}
+	why := "its value at " + newest + " is unusable: measure it again"
+	if s.Newest == record.NewestMissing {
+		why = newest + " has no value of it, and the commit before has: measure the same in both"
+	}
+	r := unanswered(questionInHistory(s), why)
+	r.missing = s.Newest == record.NewestMissing
+	return r
+}
+
+func questionInHistory(s record.HistorySeries) string {
+	return fmt.Sprintf("%s of %s is worse than before", s.Quantity, s.Name)
+}
+
+// isTime reports whether a quantity is the time of some work, of which a gate has to be told.
+func isTime(quantity string) bool {
+	return quantity == view.QuantityTime || quantity == view.QuantityWall
+}
+
 // rivalAtTip compares the newest commit with the regime before it, as one of the given number of comparisons.
 func rivalAtTip(s record.HistorySeries, comparisons int) rival {
-	isTime := s.Quantity == "time" || s.Quantity == "wall time"
-	question := fmt.Sprintf("%s of %s is worse than before", s.Quantity, s.Name)
+	question := questionInHistory(s)
 	if s.Tip == nil || s.Tip.Change.Unit != "ratio" {
 		why := "there are too few records before it: keep more, then it can"
 		if s.Tip != nil {
 			why = "its values are not all positive, so that there is no ratio"
 		}
 		r := unanswered(question, why)
-		r.optional = !isTime
+		r.optional = !isTime(s.Quantity)
 		return r
 	}
 	ratio := s.Tip.Change
@@ -281,7 +306,7 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 		joint = stats.JointOf(ratio, comparisons)
 	}
 	return rival{
-		ratio: ratio, joint: joint, slower: slower, undecided: ratio.Lo <= 1 && ratio.Hi >= 1, optional: !isTime,
+		ratio: ratio, joint: joint, slower: slower, undecided: ratio.Lo <= 1 && ratio.Hi >= 1, optional: !isTime(s.Quantity),
 		finding: fmt.Sprintf("%s of %s is %s than the regime before it by %.3g %%", s.Quantity, s.Name, compare.Direction(s.Quantity, "lower", 1), 100*(ratio.Value-1)),
 		name:    s.Quantity + " of " + s.Name, question: question, why: fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit several times, or on a calmer machine", ratio.Lo, ratio.Hi),
 	}

@@ -4,7 +4,7 @@ import "fmt"
 
 // historyForm is the documented form of series and their changes.
 var historyForm = object{
-	"store": text, "commit_url": anyText,
+	"store": text, "commit_url": anyText, "newest_commit": anyText,
 	"records": list(object{
 		"name": text, "started": instant, "commit": anyText, "commit_time": orNull(instant), "subject": anyText, "modified": boolean, "go": anyText,
 	}.check),
@@ -12,7 +12,7 @@ var historyForm = object{
 	"series": list(object{
 		"topic": text, "name": anyText, "quantity": text, "unit": anyText, "better": oneOf("lower", "higher", ""),
 		"tier": text, "cpu": anyText, "system": anyText, "kernel": anyText, "hypervisor": anyText, "clocksource": anyText, "arch": anyText,
-		"go": anyText, "began": anyText, "noise": orNull(size), "unusable": count,
+		"go": anyText, "began": anyText, "noise": orNull(size), "unusable": count, "newest": oneOf("usable", "unusable", "missing", ""),
 		"points": list(object{
 			"record": count, "value": number, "lo": orNull(number), "hi": orNull(number), "verdict": oneOf("trusted", "suspect", "unusable"), "outlier": boolean,
 		}.check),

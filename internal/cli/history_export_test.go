@@ -21,34 +21,46 @@ import (
 // keepSeries keeps records of a benchmark that takes 100 ns, and from the middle on 130 ns.
 func keepSeries(t *testing.T, folder string, records int) {
 	t.Helper()
-	a := record.ArchiveIn(folder)
 	for i := range records {
 		level := 100.0
 		if i >= records/2 {
 			level = 130
 		}
-		level += float64(i*7%5) / 2
-		at := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, i)
-		none := stats.NoEstimate("ns", "median")
-		d := record.Bench{
-			Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{},
-				Machine: &machine.Machine{CPU: "Example 9000", OS: "linux", Kernel: "6.12.8", Hypervisor: "none", Clocksource: "tsc", Arch: "amd64", Go: "go1.26.0"},
-				Source:  &record.Source{Commit: fmt.Sprintf("%08x%032x", 0xabc0000+i, i), Time: at, Subject: fmt.Sprintf("commit %d", i)}},
-			Results: []gobench.Report{{Benchmark: gobench.Benchmark{Name: "BenchmarkEncode", Package: "example"},
-				Summary: gobench.Summary{Basis: "timer", Wall: none, CPU: none, Cycles: none,
-					Estimate: stats.Estimate{Value: level, Lo: level - 1, Hi: level + 1, Unit: "ns", Statistic: "median", N: 10},
-					Metrics:  []gobench.Metric{{Unit: "allocs/op", Value: 3}}},
-				Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{},
-				Judgement: stats.NewJudgement()}},
-			Pairs: []stats.Pair{},
-		}
-		text, err := record.Encode(d)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, record.NameFor(d.Head(), a.Host)), text, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		keepBench(t, folder, i, benchOf("Encode", level+float64(i*7%5)/2))
+	}
+}
+
+// benchOf returns a result of a benchmark in nanoseconds.
+func benchOf(name string, ns float64) gobench.Report {
+	none := stats.NoEstimate("ns", "median")
+	return gobench.Report{Benchmark: gobench.Benchmark{Name: "Benchmark" + name, Package: "example"},
+		Summary: gobench.Summary{Basis: "timer", Wall: none, CPU: none, Cycles: none,
+			Estimate: stats.Estimate{Value: ns, Lo: ns - 1, Hi: ns + 1, Unit: "ns", Statistic: "median", N: 10},
+			Metrics:  []gobench.Metric{{Unit: "allocs/op", Value: 3}}},
+		Repetitions: []gobench.RepetitionReport{}, Runs: []gobench.RunReport{},
+		Judgement: stats.NewJudgement()}
+}
+
+// keepBench keeps results as those of a day's commit.
+func keepBench(t *testing.T, folder string, day int, results ...gobench.Report) {
+	t.Helper()
+	at := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, day)
+	keepDocument(t, folder, record.Bench{
+		Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{},
+			Machine: &machine.Machine{CPU: "Example 9000", OS: "linux", Kernel: "6.12.8", Hypervisor: "none", Clocksource: "tsc", Arch: "amd64", Go: "go1.26.0"},
+			Source:  &record.Source{Commit: fmt.Sprintf("%08x%032x", 0xabc0000+day, day), Time: at, Subject: fmt.Sprintf("commit %d", day)}},
+		Results: append([]gobench.Report{}, results...), Pairs: []stats.Pair{},
+	})
+}
+
+func keepDocument(t *testing.T, folder string, d record.Document) {
+	t.Helper()
+	text, err := record.Encode(d)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, record.NameFor(d.Head(), record.ArchiveIn(folder).Host)), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"chronoscope/gobench"
+	"chronoscope/machine"
+	"chronoscope/program"
+	"chronoscope/record"
+	"chronoscope/stats"
+)
+
+// The gate judges the newest commit, also if it has no usable value. Each of the cases that end with 1, and the one that
+// ends with 3, once ended with 0: the gate judged an older commit, or another record.
+func TestGateJudgesTheNewestCommit(t *testing.T) {
+	unusable, failed := benchOf("Encode", 2e9), benchOf("Encode", 1)
+	unusable.Lower(stats.Unusable, "one repetition alone would have taken longer")
+	failed.Estimate, failed.Metrics = stats.NoEstimate("ns", "median"), nil
+	failed.Lower(stats.Unusable, "it crashed")
+	encode, decode := benchOf("Encode", 131), benchOf("Decode", 50)
+	both := []gobench.Report{encode, decode}
+	elsewhere := record.Programs{
+		Header:  record.Header{Schema: record.Schema, Command: "run", Started: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), Caveats: []string{}, Machine: &machine.Machine{CPU: "Other"}},
+		Results: []program.Report{{Command: "true", Summary: program.Summary{Estimate: stats.NoEstimate("ns", "median"), CPU: stats.NoEstimate("ns", "median"), Wall: stats.Estimate{Value: 1e6, Lo: 1e6, Hi: 1e6, Unit: "ns", N: 9}}, Judgement: stats.NewJudgement()}},
+		Pairs:   []stats.Pair{},
+	}
+	for name, c := range map[string]struct {
+		last   [][]gobench.Report // of the newest commits
+		beside record.Document
+		status int
+		says   string
+	}{
+		"as before":                       {[][]gobench.Report{both}, nil, 0, ""},
+		"slower":                          {[][]gobench.Report{{benchOf("Encode", 200), decode}}, nil, 3, "time of example.Encode is slower"},
+		"unusable":                        {[][]gobench.Report{{unusable, decode}}, nil, 1, "time of example.Encode is worse than before can't be told: its value at commit 0abc0014 is unusable"},
+		"failed":                          {[][]gobench.Report{{failed, decode}}, nil, 1, "its value at commit 0abc0014 is unusable"},
+		"failed twice":                    {[][]gobench.Report{{failed, decode}, {failed, decode}}, nil, 1, "its value at commit 0abc0015 is unusable"},
+		"nothing else was measured":       {[][]gobench.Report{{failed}}, nil, 1, "time of example.Decode is worse than before can't be told: commit 0abc0014 has no value of it"},
+		"nothing is left":                 {[][]gobench.Report{{}}, nil, 1, "commit 0abc0014 has no value of it, and the commit before has"},
+		"left out":                        {[][]gobench.Report{{decode}}, nil, 1, "time of example.Encode is worse than before can't be told: commit 0abc0014 has no value of it"},
+		"gone since two commits":          {[][]gobench.Report{{decode}, {decode}}, nil, 0, ""},
+		"unusable at first":               {[][]gobench.Report{{unusable, decode}, both}, nil, 0, ""},
+		"slower, with a record elsewhere": {[][]gobench.Report{{benchOf("Encode", 200), decode}}, elsewhere, 3, "time of example.Encode is slower"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			const before = 20
+			for day := range before {
+				off := float64(day * 7 % 5)
+				keepBench(t, folder, day, benchOf("Encode", 130+off/2), benchOf("Decode", 50+off/5))
+			}
+			for i, results := range c.last {
+				keepBench(t, folder, before+i, results...)
+			}
+			if c.beside != nil {
+				keepDocument(t, folder, c.beside)
+			}
+			_, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
+			if status != c.status || !strings.Contains(problems, c.says) {
+				t.Errorf("status %d, want %d with %q: %s", status, c.status, c.says, problems)
+			}
+		})
+	}
+}
