@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"chronoscope/compare"
+	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
 	"chronoscope/view"
@@ -54,7 +55,10 @@ all rows at once with a chance of 99 %; of figures that are no times, where one 
 It is 1 where that can't be told of a time of A or a clock that A advises to use: it is
 missing or unusable, or the ratio's interval reaches above the limit; and where nothing
 else can be told. It is also 1 where a figure is worse but has no ratio, since one of the two
-values is 0: then it can't be told whether it is worse by more than the limit.`,
+values is 0: then it can't be told whether it is worse by more than the limit.
+
+If the core ran at another rate, the limit applies to what that can't explain, whether the
+time depends on the rate or not. Of times on two models of CPU nothing can be told.`,
 		Example: `  chronoscope compare before.json after.json
   chronoscope compare previous latest
   chronoscope compare yesterday.json latest --max-regression 5%
@@ -193,6 +197,9 @@ func judged(d record.Comparison) found {
 		for i, c := range row.Changes {
 			isComparable = isComparable || c != nil && c.Outcome != compare.Incomparable
 			if one, ok := rivalIn(row, c, d.Subjects[0], d.Subjects[1+i], comparisons, hasToBeTold(row, advised)); ok {
+				if isOfWork(row) {
+					one.allowFor(speedsOf(d.Origins[0].Machine, d.Origins[1+i].Machine))
+				}
 				r.rivals = append(r.rivals, one)
 			}
 		}
@@ -233,6 +240,51 @@ func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other st
 		finding: fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
 		name:    r.Quantity + " of " + r.Name, question: question,
 	}, true
+}
+
+// isOfWork reports whether a row has times of work that a faster core does faster. The interval of a clock's figures allows
+// for the core's rate already, by what the other clocks differ by.
+func isOfWork(r record.ComparisonRow) bool {
+	return r.Topic != view.TopicEvent && (isTime(r.Quantity) || r.Quantity == view.QuantityCPU)
+}
+
+// speeds says how far the cores differ on which two subjects were measured.
+type speeds struct {
+	slower float64 // the first core's rate over the other's: above 1 if the other one is slower; infinite if not known
+	why    string  // a time's change can't be told; empty if they are as fast as each other
+}
+
+// sameSpeed is the largest difference of two rates, as a share, that counts as none.
+const sameSpeed = 0.01
+
+// speedsOf compares the cores of two machines. Where records don't say what they are, nothing is known to differ.
+func speedsOf(a, b *machine.Machine) speeds {
+	switch {
+	case a == nil || b == nil:
+		return speeds{slower: 1}
+	case a.CPU != "" && b.CPU != "" && a.CPU != b.CPU:
+		return speeds{math.Inf(1), fmt.Sprintf("they were measured on different CPUs, %s and %s: measure both on one", a.CPU, b.CPU)}
+	case a.CoreHz == nil || b.CoreHz == nil:
+		return speeds{slower: 1}
+	}
+	s := speeds{slower: *a.CoreHz / *b.CoreHz}
+	if math.Abs(math.Log(s.slower)) > sameSpeed {
+		s.why = fmt.Sprintf("the core ran at %.3g GHz, and then at %.3g: measure both in turn, or at one rate", *a.CoreHz/1e9, *b.CoreHz/1e9)
+	}
+	return s
+}
+
+// allowFor widens the bounds of a ratio of times, as the work may depend on the core's rate or not: the ratio at one rate lies
+// between the two.
+func (r *rival) allowFor(s speeds) {
+	least, most := 1/max(1, s.slower), max(1, 1/s.slower)
+	if math.IsInf(s.slower, 1) { // either may be the faster one
+		most = s.slower
+	}
+	r.ratio.Lo, r.ratio.Hi, r.joint.Lo = r.ratio.Lo*least, r.ratio.Hi*most, r.joint.Lo*least
+	if s.why != "" && !r.missing {
+		r.slower, r.undecided, r.why = r.slower && r.ratio.Lo > 1, true, s.why
+	}
 }
 
 // clocksAdvised returns the clocks that the first subject recommends.

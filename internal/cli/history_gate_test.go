@@ -12,8 +12,8 @@ import (
 	"chronoscope/stats"
 )
 
-// The gate judges the newest commit, also if it has no usable value. Each of the cases that end with 1, and the one that
-// ends with 3, once ended with 0: the gate judged an older commit, or another record.
+// The gate judges the newest commit, also if it has no usable value. Most cases that end with 1 once ended with 0: the
+// gate judged an older commit. With a record elsewhere it judged that one alone.
 func TestGateJudgesTheNewestCommit(t *testing.T) {
 	unusable, failed := benchOf("Encode", 2e9), benchOf("Encode", 1)
 	unusable.Lower(stats.Unusable, "one repetition alone would have taken longer")

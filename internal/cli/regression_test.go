@@ -41,7 +41,7 @@ func TestManyRowsAreLookedAtTogether(t *testing.T) {
 	}
 	rows := []record.ComparisonRow{row("slower", 1.1, 1.05, 1.15)}
 	for others, want := range map[int]int{0: 3, 39: 1} {
-		d := record.Comparison{Subjects: []string{"old", "new"}, Rows: rows}
+		d := record.Comparison{Subjects: []string{"old", "new"}, Origins: make([]record.Origin, 2), Rows: rows}
 		for range others {
 			d.Rows = append(d.Rows, row("same", 1, 0.99, 1.01))
 		}
@@ -82,7 +82,7 @@ func TestOneRuleForRegressions(t *testing.T) {
 		for command, err := range map[string]error{
 			"run":     set.outcome(judgedPrograms(record.Programs{Pairs: pairs})),
 			"bench":   set.outcome(judgedBench(record.Bench{Pairs: pairs}, nil)),
-			"compare": set.outcome(judged(record.Comparison{Subjects: []string{"old", "new"}, Rows: []record.ComparisonRow{row}})),
+			"compare": set.outcome(judged(record.Comparison{Subjects: []string{"old", "new"}, Origins: make([]record.Origin, 2), Rows: []record.ComparisonRow{row}})),
 		} {
 			if got := ExitStatus(err); got != c.want {
 				t.Errorf("%s: %+v: exit status %d, want %d: %v", command, c, got, c.want, err)
@@ -151,7 +151,7 @@ func TestRegressionInRecords(t *testing.T) {
 		"beside a regression":                {[]record.ComparisonRow{row("program", "time", "lower", known, nil, nil), row("benchmark", "time", "lower", known, known, change("slower", 1.3, 1.2, 1.4))}, 3},
 		"nothing in both":                    {[]record.ComparisonRow{row("clock", "cost", "lower", known, nil, nil)}, 1},
 	} {
-		d := record.Comparison{Subjects: []string{"old", "new"}, Rows: c.rows}
+		d := record.Comparison{Subjects: []string{"old", "new"}, Origins: make([]record.Origin, 2), Rows: c.rows}
 		if got := ExitStatus(settings{mostRegression: 0.05}.outcome(judged(d))); got != c.want {
 			t.Errorf("%s: exit status %d, want %d", name, got, c.want)
 		}
