@@ -21,8 +21,6 @@ import (
 	"chronoscope/render"
 )
 
-var _ = register(newActivity)
-
 // newActivity returns the command that says how noisy the machine is, and why.
 func newActivity() *command {
 	t := &traceFlags{}

@@ -22,8 +22,6 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register(newBench)
-
 // benchFlags are the flags of bench.
 type benchFlags struct {
 	bench, precision string

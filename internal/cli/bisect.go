@@ -18,8 +18,6 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register(newBisect)
-
 // bisectFlags are the flags of bisect.
 type bisectFlags struct {
 	bench, build, good, bad string

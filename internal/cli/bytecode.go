@@ -25,8 +25,6 @@ type bytecodeFlags struct {
 	duration                           time.Duration
 }
 
-var _ = register(newBytecode)
-
 // newBytecode returns the command that times a virtual machine's instructions.
 func newBytecode() *command {
 	t := &bytecodeFlags{}

@@ -18,8 +18,6 @@ import (
 	"chronoscope/view"
 )
 
-var _ = register(newClocks)
-
 // newClocks returns the command that ranks clocks.
 func newClocks() *command {
 	t := &clockFlags{}

@@ -20,8 +20,6 @@ import (
 	"chronoscope/view"
 )
 
-var _ = register(newCompare)
-
 // paperPrefix is the prefix of the names of built-in machines.
 const paperPrefix = "paper:"
 

@@ -14,8 +14,6 @@ import (
 	"chronoscope/tracepoint"
 )
 
-var _ = register(newDoctor)
-
 // newDoctor returns the command that says what disturbs measurements.
 func newDoctor() *command {
 	return &command{Command: &cobra.Command{

@@ -30,8 +30,6 @@ type fidelityFlags struct {
 	workloads          []fidelity.Workload
 }
 
-var _ = register(newFidelity)
-
 // newFidelity returns the command that says whether counters can be trusted.
 func newFidelity() *command {
 	t := &fidelityFlags{}

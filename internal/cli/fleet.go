@@ -21,8 +21,6 @@ import (
 	"chronoscope/view"
 )
 
-var _ = register(newFleet)
-
 // newFleet returns the command that ranks the machines of a fleet.
 func newFleet() *command {
 	folder, rate := "", ""

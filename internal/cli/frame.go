@@ -111,14 +111,6 @@ func (c *call) finish(ctx context.Context) record.Header {
 	return *c.header
 }
 
-// registered are functions that return the subcommands; each command's file adds its own.
-var registered []func() *command
-
-func register(newCommand func() *command) struct{} {
-	registered = append(registered, newCommand)
-	return struct{}{}
-}
-
 // build returns the command, ready to be called.
 func (c *command) build(f *flags, s Streams) *cobra.Command {
 	if c.Args == nil {

@@ -26,8 +26,6 @@ import (
 	"chronoscope/view"
 )
 
-var _ = register(newHistory)
-
 // historyFlags are the flags of history.
 type historyFlags struct {
 	store, since, bench, machine, commitURL string

@@ -18,8 +18,6 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register(newLateness)
-
 // latenessFlags are the flags of lateness.
 type latenessFlags struct {
 	lengths  []string

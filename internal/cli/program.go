@@ -17,8 +17,6 @@ import (
 	"chronoscope/view"
 )
 
-var _ = register(newRun)
-
 // programFlags are the flags of run.
 type programFlags struct {
 	precision                string

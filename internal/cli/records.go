@@ -14,8 +14,6 @@ import (
 	"chronoscope/record"
 )
 
-var _ = register(newRecords)
-
 // newRecords returns the command that lists and shows records.
 func newRecords() *command {
 	folder := ""

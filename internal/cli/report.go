@@ -11,8 +11,6 @@ import (
 	"chronoscope/render"
 )
 
-var _ = register(newReport)
-
 // newReport returns the command that shows records: as one page, or as the commands that made them
 // would.
 func newReport() *command {

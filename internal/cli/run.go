@@ -104,8 +104,9 @@ it is, and what to do. With --all also how good every clock is, and all caveats.
 		own.BoolVar(&card.all, "all", false, "write all of the report card as text, not its answers alone")
 	}}
 	f.register(c.PersistentFlags())
-	for _, newCommand := range registered {
-		c.sub = append(c.sub, newCommand())
+	c.sub = []*command{
+		newActivity(), newBench(), newBisect(), newBytecode(), newClocks(), newCompare(), newDoctor(), newFidelity(), newFleet(),
+		newHistory(), newLateness(), newRecords(), newReport(), newRun(), newServe(), newSlowClock(), newValidate(), newWhy(),
 	}
 	root := c.build(f, s)
 	root.SetErr(s.Err)

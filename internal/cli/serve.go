@@ -22,8 +22,6 @@ import (
 	"chronoscope/machine"
 )
 
-var _ = register(newServe)
-
 // newServe returns the command that measures all the time and exports the results to Prometheus.
 func newServe() *command {
 	t := &serveFlags{}

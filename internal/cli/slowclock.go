@@ -20,8 +20,6 @@ import (
 	"chronoscope/stats"
 )
 
-var _ = register(newSlowClock)
-
 // slowFlags are the flags of slowclock.
 type slowFlags struct {
 	clock       string

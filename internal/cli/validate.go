@@ -17,8 +17,6 @@ import (
 	"chronoscope/validate"
 )
 
-var _ = register(newValidate)
-
 // validateFlags are the flags of validate.
 type validateFlags struct {
 	full, restart           bool

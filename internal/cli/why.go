@@ -21,8 +21,6 @@ import (
 	"chronoscope/tracepoint"
 )
 
-var _ = register(newWhy)
-
 // newWhy returns the command that says what a program waits for.
 func newWhy() *command {
 	w := &whyFlags{}
