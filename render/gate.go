@@ -7,7 +7,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -37,27 +36,12 @@ func changesIn(d record.Bench) (all []change) {
 	return all
 }
 
-func (c change) side() stats.Side {
-	if c.Joint == nil {
-		return ""
-	}
-	return c.Joint.Side
-}
-
-// limit is the slowdown that the gate allows, as a share; NaN if the gate does not judge the pair.
-func (c change) limit() float64 {
-	if c.side() == "" {
-		return math.NaN()
-	}
-	return c.Joint.Limit.Value()
-}
-
 func (c change) name() string   { return strings.TrimPrefix(cmp.Or(c.benchmark.Name, c.B), "Benchmark") }
 func (c change) metric() string { return cmp.Or(c.Metric, "sec/op") }
 
 // differs reports whether a pair has a row in the table of changes.
 func (c change) differs() bool {
-	return c.side() == stats.Beyond || c.Outcome == stats.Slower || c.Outcome == stats.Faster
+	return c.Side() == stats.Beyond || c.Outcome == stats.Slower || c.Outcome == stats.Faster
 }
 
 // sentence describes the comparison in one line.
@@ -67,8 +51,8 @@ func (c change) sentence() string {
 		bounds = fmt.Sprintf(", joint bounds %s to %s", percentMore(c.Joint.Lo.Value()), percentMore(c.Joint.Hi.Value()))
 	}
 	text := fmt.Sprintf("%s %s: %s%s", c.name(), c.metric(), percentMore(c.Ratio.Value), bounds)
-	if limit := c.limit(); !math.IsNaN(limit) {
-		text += fmt.Sprintf(" (limit %s)", percentMore(1+limit))
+	if limit := c.Limit(); limit.Known() {
+		text += fmt.Sprintf(" (limit %s)", percentMore(1+limit.Value()))
 	}
 	return view.OneLine(text)
 }
@@ -182,7 +166,7 @@ func benchVerdict(d record.Bench, changes []change) string {
 func gateVerdict(d record.Bench, changes []change) string {
 	count := map[stats.Side]int{}
 	for _, c := range changes {
-		count[c.side()]++
+		count[c.Side()]++
 	}
 	gated := count[stats.Beyond] + count[stats.Within] + count[stats.Open]
 	switch {
@@ -213,11 +197,11 @@ func changeTable(b *strings.Builder, changes []change) {
 		if c.Joint != nil && c.Joint.Lo.Known() {
 			bounds = percentMore(c.Joint.Lo.Value()) + " to " + percentMore(c.Joint.Hi.Value())
 		}
-		if !math.IsNaN(c.limit()) {
-			limit = percentMore(1 + c.limit())
+		if c.Limit().Known() {
+			limit = percentMore(1 + c.Limit().Value())
 		}
 		word := string(c.Outcome)
-		if c.side() == stats.Beyond {
+		if c.Side() == stats.Beyond {
 			word = "**beyond the limit**"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", cell(c.name()), cell(c.metric()), percentMore(c.Ratio.Value), bounds, limit, word)
@@ -236,7 +220,7 @@ func Annotations(w io.Writer, d record.Bench) error {
 	var b strings.Builder
 	undecided := []string{}
 	for _, c := range changesIn(d) {
-		switch side := c.side(); {
+		switch side := c.Side(); {
 		case d.Interrupted: // not judged
 		case side == stats.Beyond:
 			at := ""
@@ -292,7 +276,7 @@ func JUnit(w io.Writer, d record.Bench) error {
 	suite := testSuite{Name: "chronoscope bench", Seconds: fmt.Sprintf("%.3f", float64(d.DurationNs)/1e9)}
 	for _, c := range changesIn(d) {
 		t := testCase{Class: c.benchmark.Package, Name: c.benchmark.Name + " " + c.metric(), File: c.benchmark.File, Seconds: "0"}
-		switch side := c.side(); {
+		switch side := c.Side(); {
 		case side == "":
 			continue
 		case d.Interrupted:
@@ -347,7 +331,7 @@ func CodeQuality(w io.Writer, d record.Bench) error {
 	}
 	issues := []issue{}
 	for _, c := range changesIn(d) {
-		if c.side() == stats.Beyond {
+		if c.Side() == stats.Beyond {
 			id := sha256.Sum256([]byte(c.B + "\x00" + c.metric()))
 			issues = append(issues, issue{
 				Description: c.sentence(), CheckName: "chronoscope-bench", Fingerprint: fmt.Sprintf("%x", id[:16]), Severity: "major",

@@ -30,6 +30,22 @@ type Pair struct {
 	Joint *PairJoint `json:"joint,omitempty"`
 }
 
+// Side returns the side of the limit on which the ratio lies; empty if the pairs were not judged together.
+func (p Pair) Side() Side {
+	if p.Joint == nil {
+		return ""
+	}
+	return p.Joint.Side
+}
+
+// Limit returns the slowdown that is allowed, as a share; missing if the pairs were not judged together.
+func (p Pair) Limit() Float {
+	if p.Side() == "" {
+		return Float{}
+	}
+	return p.Joint.Limit
+}
+
 // PairPlacement says how far the ratio depends on the order of functions in memory.
 type PairPlacement struct {
 	Layouts   int   `json:"layouts"`

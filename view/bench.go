@@ -102,7 +102,7 @@ func gateSection(d record.Bench) Section {
 func falseAlarms(d record.Bench) string {
 	beyond := 0
 	for _, p := range d.Pairs {
-		if p.Joint != nil && p.Joint.Side == stats.Beyond {
+		if p.Side() == stats.Beyond {
 			beyond++
 		}
 	}

@@ -387,7 +387,7 @@ func outcomeOf(p stats.Pair) string {
 	case p.Metric != "" && p.Outcome == stats.Faster:
 		outcome = "better"
 	}
-	if p.Joint != nil && p.Joint.Side == stats.Beyond {
+	if p.Side() == stats.Beyond {
 		outcome += ", beyond the limit"
 	}
 	return outcome

@@ -438,7 +438,7 @@ func unitsIn(pairs []stats.Pair) (units []string) {
 
 // judgedPairs returns the pairs that were judged as parts of a suite.
 func judgedPairs(all []stats.Pair) []stats.Pair {
-	return slices.DeleteFunc(slices.Clone(all), func(p stats.Pair) bool { return sideOf(p) == "" })
+	return slices.DeleteFunc(slices.Clone(all), func(p stats.Pair) bool { return p.Side() == "" })
 }
 
 // gatedPairs returns the pairs that a gate judges: those that were judged as parts of a suite, or else the

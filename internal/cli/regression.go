@@ -99,7 +99,7 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 		all = append(all, rival{
 			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
 			finding: measure,
-			side:    sideOf(p), limit: limitOf(p), name: name, question: fmt.Sprintf("%s is slower than %s", name, p.A), undecidedWhy: p.Why,
+			side:    p.Side(), limit: p.Limit(), name: name, question: fmt.Sprintf("%s is slower than %s", name, p.A), undecidedWhy: p.Why,
 		})
 	}
 	return all
@@ -113,22 +113,6 @@ func jointOf(p stats.Pair) stats.Joint {
 	}
 	j.FalseAlarms, j.Comparisons, j.Lo = p.Joint.FalseAlarms, p.Joint.Comparisons, p.Joint.Lo.Value()
 	return j
-}
-
-// sideOf returns the side of the limit on which a pair lies, if all pairs were judged together.
-func sideOf(p stats.Pair) stats.Side {
-	if p.Joint == nil {
-		return ""
-	}
-	return p.Joint.Side
-}
-
-// limitOf returns the limit of a pair, if all pairs were judged together.
-func limitOf(p stats.Pair) stats.Float {
-	if p.Joint == nil {
-		return stats.Float{}
-	}
-	return p.Joint.Limit
 }
 
 // gateRule is the rule that a flag, usually --max-regression, sets for comparisons.

@@ -62,7 +62,7 @@ func (o *outcome) take(document []byte) error {
 	hit := map[string]bool{}
 	defer func() { o.Found = len(hit) }()
 	for _, p := range d.Pairs {
-		if p.Joint == nil || p.Joint.Side == "" {
+		if p.Side() == "" {
 			continue
 		}
 		name := p.B[strings.Index(p.B, ".Benchmark")+1:]
@@ -70,11 +70,11 @@ func (o *outcome) take(document []byte) error {
 		o.Pairs++
 		*o = o.hear(p, name)
 		switch {
-		case p.Joint.Side == stats.Beyond && slices.Contains(o.Planted, slowed):
+		case p.Side() == stats.Beyond && slices.Contains(o.Planted, slowed):
 			hit[slowed] = true
-		case p.Joint.Side == stats.Beyond:
+		case p.Side() == stats.Beyond:
 			o.Blamed++
-		case p.Joint.Side == stats.Open:
+		case p.Side() == stats.Open:
 			o.Undecided++
 		}
 	}
