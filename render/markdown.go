@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -17,50 +16,42 @@ import (
 // times, with further columns: the time without other programs, CPU time, the wait for a CPU, and
 // the verdict. All are in one unit ([unitOfTable]).
 func Markdown(w io.Writer, d record.Programs) error {
-	d = view.Shown(d)
-	out := bufio.NewWriter(w)
-	rows, unit := rowsOfTable(d), unitOfTable(d)
-	write := func(cells ...string) { fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | ")) }
-	in := " [" + unit.Name + "]"
-	write(append(hyperfineHeader(unit), "Alone"+in, "CPU"+in, "Waited"+in, "Verdict")...)
-	fmt.Fprintln(out, "|:---|---:|---:|---:|---:|---:|---:|---:|:---|")
-	for i, cells := range hyperfineCells(rows, unit) {
-		p := rows[i]
-		cells[0] = "`" + cells[0] + "`"
-		write(append(cells, alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(p.RunqueueWaitNs.Value()), string(p.Verdict))...)
-	}
-	return out.Flush()
+	row := func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+	return tableForm{9, "", "|:---|---:|---:|---:|---:|---:|---:|---:|:---|\n", "", "`", row}.write(w, d)
 }
 
 // AsciiDoc writes the table of hyperfine --export-asciidoc.
 func AsciiDoc(w io.Writer, d record.Programs) error {
-	d = view.Shown(d)
-	out := bufio.NewWriter(w)
-	rows, unit := rowsOfTable(d), unitOfTable(d)
-	write := func(cells []string) { fmt.Fprintf(out, "\n| %s \n", strings.Join(cells, " \n| ")) }
-	fmt.Fprint(out, "[cols=\"<,>,>,>,>\"]\n|===")
-	write(hyperfineHeader(unit))
-	for _, cells := range hyperfineCells(rows, unit) {
-		cells[0] = "`" + cells[0] + "`"
-		write(cells)
-	}
-	fmt.Fprintln(out, "|===")
-	return out.Flush()
+	row := func(cells []string) string { return "\n| " + strings.Join(cells, " \n| ") + " \n" }
+	return tableForm{5, "[cols=\"<,>,>,>,>\"]\n|===", "", "|===\n", "`", row}.write(w, d)
 }
 
 // OrgMode writes the table of hyperfine --export-orgmode.
 func OrgMode(w io.Writer, d record.Programs) error {
-	d = view.Shown(d)
-	out := bufio.NewWriter(w)
-	rows, unit := rowsOfTable(d), unitOfTable(d)
-	write := func(cells []string) { fmt.Fprintf(out, "| %s  |  %s |\n", cells[0], strings.Join(cells[1:], " |  ")) }
-	write(hyperfineHeader(unit))
-	fmt.Fprintln(out, "|--+--+--+--+--|")
-	for _, cells := range hyperfineCells(rows, unit) {
-		cells[0] = "=" + cells[0] + "="
-		write(cells)
+	row := func(cells []string) string {
+		return "| " + cells[0] + "  |  " + strings.Join(cells[1:], " |  ") + " |\n"
 	}
-	return out.Flush()
+	return tableForm{5, "", "|--+--+--+--+--|\n", "", "=", row}.write(w, d)
+}
+
+// tableForm says how a table is written: how many columns it has, what stands before the head, below it and at the end,
+// and how commands are quoted.
+type tableForm struct {
+	columns                 int
+	start, rule, end, quote string
+	row                     func(cells []string) string
+}
+
+func (f tableForm) write(w io.Writer, d record.Programs) error {
+	d = view.Shown(d)
+	rows, unit := rowsOfTable(d), unitOfTable(d)
+	text := f.start + f.row(tableHeader(unit)[:f.columns]) + f.rule
+	for _, cells := range tableCells(rows, unit) {
+		cells[0] = f.quote + cells[0] + f.quote
+		text += f.row(cells[:f.columns])
+	}
+	_, err := io.WriteString(w, text+f.end)
+	return err
 }
 
 // rowsOfTable returns the commands that were measured, in the order that the user asked for.
@@ -94,20 +85,21 @@ func unitOfTable(d record.Programs) tableUnit {
 	return tableUnit{unit, 1}
 }
 
-// hyperfineHeader returns the names of the columns of hyperfine's tables.
-func hyperfineHeader(unit tableUnit) []string {
+// tableHeader returns the names of the columns: five of hyperfine's tables, of wall times, and four more.
+func tableHeader(unit tableUnit) []string {
 	in := " [" + unit.Name + "]"
-	return []string{"Command", "Mean" + in, "Min" + in, "Max" + in, "Relative"}
+	return []string{"Command", "Mean" + in, "Min" + in, "Max" + in, "Relative", "Alone" + in, "CPU" + in, "Waited" + in, "Verdict"}
 }
 
-// hyperfineCells returns the rows of hyperfine's tables, of wall times.
-func hyperfineCells(rows []program.Report, unit tableUnit) (all [][]string) {
+// tableCells returns the rows, with the columns of tableHeader.
+func tableCells(rows []program.Report, unit tableUnit) (all [][]string) {
 	fastest := fastestOf(rows)
 	for i, p := range rows {
 		r := newHyperfineResult(p)
 		all = append(all, []string{
 			strings.ReplaceAll(p.Command, "|", `\|`), plusMinus(r.Mean*1e9, 1e9*r.StdDev.Value(), unit),
 			unit.of(r.Min * 1e9), unit.of(r.Max * 1e9), relativeTo(r, fastest, i == fastest.place),
+			alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(p.RunqueueWaitNs.Value()), string(p.Verdict),
 		})
 	}
 	return all
