@@ -263,43 +263,39 @@ func (e *slowExperiment) measure(ctx context.Context) ([]slowclock.Result, error
 		Clock: e.slow, Event: e.eventOf(float64(e.flags.event)), Fine: &e.fine,
 		Dither: !e.flags.tight, Seed: e.seed, Progress: e.bar.show,
 	}
-	precision := math.Pow(10, float64(1-e.flags.digits))
 	wants := func(m slowclock.Method) bool { return slices.Contains(e.flags.methods, string(m)) }
-	var all []slowclock.Result
-	var err error
 	counter, fallBack := e.startCounting(wants(slowclock.CounterClock))
 	if fallBack && (wants(slowclock.Bernoulli) || wants(slowclock.Discrete)) {
 		e.time.methods--
 	}
-	if counter != nil {
-		defer counter.Stop()
-		var r slowclock.Result
-		err = e.time.share(ctx, func(ctx context.Context, d time.Duration) (err error) {
-			r, err = lab.Counter(ctx, counter.Clock(), slowclock.Plan{Duration: d, Precision: precision})
-			return err
-		})
-		counter.Stop()
-		all = append(all, r)
-	}
-	if err == nil && (wants(slowclock.Bernoulli) || wants(slowclock.Discrete) || fallBack) {
-		var both [2]slowclock.Result
-		err = e.time.share(ctx, func(ctx context.Context, d time.Duration) (err error) {
-			both, err = lab.Bernoulli(ctx, slowclock.Plan{Duration: d, Precision: precision})
-			return err
-		})
-		for _, r := range both {
-			if wants(r.Method) || fallBack && r.Method == slowclock.Discrete {
-				all = append(all, r)
-			}
+	alone := func(r slowclock.Result, err error) ([]slowclock.Result, error) { return []slowclock.Result{r}, err }
+	var all []slowclock.Result
+	var err error
+	for _, method := range []struct {
+		wanted bool
+		run    func(context.Context, slowclock.Plan) ([]slowclock.Result, error)
+	}{
+		{counter != nil, func(ctx context.Context, p slowclock.Plan) ([]slowclock.Result, error) {
+			defer counter.Stop()
+			return alone(lab.Counter(ctx, counter.Clock(), p))
+		}},
+		{wants(slowclock.Bernoulli) || wants(slowclock.Discrete) || fallBack, func(ctx context.Context, p slowclock.Plan) ([]slowclock.Result, error) {
+			both, err := lab.Bernoulli(ctx, p)
+			return slices.DeleteFunc(both[:], func(r slowclock.Result) bool {
+				return !wants(r.Method) && !(fallBack && r.Method == slowclock.Discrete)
+			}), err
+		}},
+		{wants(slowclock.Classic), func(ctx context.Context, p slowclock.Plan) ([]slowclock.Result, error) {
+			return alone(lab.Classic(ctx, p))
+		}},
+	} {
+		if method.wanted && err == nil {
+			err = e.time.share(ctx, func(ctx context.Context, d time.Duration) error {
+				results, err := method.run(ctx, slowclock.Plan{Duration: d, Precision: math.Pow(10, float64(1-e.flags.digits))})
+				all = append(all, results...)
+				return err
+			})
 		}
-	}
-	if err == nil && wants(slowclock.Classic) {
-		var r slowclock.Result
-		err = e.time.share(ctx, func(ctx context.Context, d time.Duration) (err error) {
-			r, err = lab.Classic(ctx, slowclock.Plan{Duration: d, Precision: precision})
-			return err
-		})
-		all = append(all, r)
 	}
 	order := slowclock.Methods()
 	slices.SortStableFunc(all, func(a, b slowclock.Result) int {
