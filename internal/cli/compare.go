@@ -223,21 +223,11 @@ func rivalIn(r record.ComparisonRow, c *record.ComparisonChange, first, other st
 	if c == nil || c.Outcome == compare.Incomparable {
 		return unanswered(question, whyNot(c)), needed
 	}
-	ratio := c.Ratio
-	if r.Better == "higher" {
-		ratio.Value, ratio.Lo, ratio.Hi = 1/c.Ratio.Value, 1/c.Ratio.Hi, 1/c.Ratio.Lo
-	}
-	joint := stats.Joint{Lo: math.NaN()}
-	if canBeWorse(r, c) && c.Outcome != compare.Same {
-		joint = stats.JointOf(ratio, comparisons)
-	}
-	return rival{
-		ratio: ratio, joint: joint, optional: !needed,
-		slower:    r.Quantity != "rank" && (c.Outcome == compare.Slower || c.Outcome == compare.Worse),
-		undecided: c.Outcome == compare.Undecided, why: whyNotTold(r, c),
-		finding: fmt.Sprintf("%s of %s is %s in %s than in %s by %.3g %%", r.Quantity, r.Name, c.Outcome, other, first, 100*(ratio.Value-1)),
-		name:    r.Quantity + " of " + r.Name, question: question,
-	}, true
+	one := worseRival(r.Quantity, r.Name, r.Better, c.Ratio, comparisons, canBeWorse(r, c) && c.Outcome != compare.Same)
+	one.slower, one.undecided = r.Quantity != "rank" && (c.Outcome == compare.Slower || c.Outcome == compare.Worse), c.Outcome == compare.Undecided
+	one.optional, one.question, one.why = !needed, question, whyNotTold(r, c)
+	one.finding = fmt.Sprintf("%s is %s in %s than in %s by %.3g %%", one.name, c.Outcome, other, first, 100*(one.ratio.Value-1))
+	return one, true
 }
 
 // isOfWork reports whether a row has times of work that a faster core does faster. The interval of a clock's figures allows
@@ -299,13 +289,8 @@ func clocksAdvised(rows []record.ComparisonRow) (names []string) {
 // subject's work, and for the clocks that it recommends. The other figures follow from these, have no interval,
 // or belong to clocks that need not be used.
 func hasToBeTold(r record.ComparisonRow, advised []string) bool {
-	switch r.Quantity {
-	case "time", "wall time":
-		return r.Values[0] != nil
-	case "quality", "accuracy", "cost":
-		return r.Values[0] != nil && r.Topic == view.TopicClock && slices.Contains(advised, r.Name)
-	}
-	return false
+	ofClock := r.Topic == view.TopicClock && slices.Contains([]string{"quality", "accuracy", "cost"}, r.Quantity)
+	return r.Values[0] != nil && (isTime(r.Quantity) || ofClock && slices.Contains(advised, r.Name))
 }
 
 // whyNotTold says why a change of a clock is undecided; for other rows their intervals say it.

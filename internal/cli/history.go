@@ -294,20 +294,12 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 		r.optional = !isTime(s.Quantity)
 		return r
 	}
-	ratio := s.Tip.Change
-	if s.Better == "higher" {
-		ratio.Value, ratio.Lo, ratio.Hi = 1/ratio.Value, 1/ratio.Hi, 1/ratio.Lo
-	}
-	slower := ratio.Lo > 1
-	joint := stats.Joint{Lo: math.NaN()}
-	if slower {
-		joint = stats.JointOf(ratio, comparisons)
-	}
-	return rival{
-		ratio: ratio, joint: joint, slower: slower, undecided: ratio.Lo <= 1 && ratio.Hi >= 1, optional: !isTime(s.Quantity),
-		finding: fmt.Sprintf("%s of %s is %s than the regime before it by %.3g %%", s.Quantity, s.Name, compare.Direction(s.Quantity, "lower", 1), 100*(ratio.Value-1)),
-		name:    s.Quantity + " of " + s.Name, question: question, why: fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit several times, or on a calmer machine", ratio.Lo, ratio.Hi),
-	}
+	r := worseRival(s.Quantity, s.Name, s.Better, s.Tip.Change, comparisons, true)
+	lo, hi := r.ratio.Lo, r.ratio.Hi
+	r.slower, r.undecided, r.optional = lo > 1, lo <= 1 && hi >= 1, !isTime(s.Quantity)
+	r.finding = fmt.Sprintf("%s is %s than the regime before it by %.3g %%", r.name, compare.Direction(s.Quantity, view.Lower, 1), 100*(r.ratio.Value-1))
+	r.question, r.why = question, fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit several times, or on a calmer machine", lo, hi)
+	return r
 }
 
 // importFiles keeps the measurements in other tools' files.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"chronoscope/stats"
+	"chronoscope/view"
 )
 
 // regressionError says that something became slower than allowed: exit status 3.
@@ -103,6 +104,20 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 		})
 	}
 	return all
+}
+
+// worseRival returns the rival of a figure whose ratio to another one is known. better is the direction in which the figure
+// improves: the rival's ratio is above 1 where it is worse. canBeWorse says whether the comparison, which is one of several,
+// may show that. The caller says what was found, and what is slower or undecided.
+func worseRival(quantity, name, better string, ratio stats.Estimate, comparisons int, canBeWorse bool) rival {
+	if better == view.Higher {
+		ratio.Value, ratio.Lo, ratio.Hi = 1/ratio.Value, 1/ratio.Hi, 1/ratio.Lo
+	}
+	r := rival{ratio: ratio, joint: stats.Joint{Lo: math.NaN()}, name: quantity + " of " + name}
+	if canBeWorse {
+		r.joint = stats.JointOf(ratio, comparisons)
+	}
+	return r
 }
 
 // jointOf returns the bounds of a pair's ratio together with those of all pairs.
