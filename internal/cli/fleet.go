@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,10 +69,7 @@ func falseDiscoveries(text string) (float64, error) {
 
 // rankFleet reads the records and ranks their machines.
 func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found, error) {
-	names, err := filesIn(c.args)
-	if err != nil {
-		return found{}, err
-	}
+	names := filesIn(c.args)
 	documents, err := openAll(ctx, names, folder)
 	if err != nil {
 		return found{}, err
@@ -114,24 +113,17 @@ func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found
 }
 
 // filesIn replaces folders by the JSON files in them.
-func filesIn(names []string) (all []string, err error) {
+func filesIn(names []string) (all []string) {
 	for _, name := range names {
-		inside, err := filepath.Glob(filepath.Join(escaped(name), "*.json"))
-		switch {
-		case err != nil:
-			return nil, err
-		case len(inside) > 0:
-			all = append(all, inside...)
-		default:
+		inside, _ := fs.Glob(os.DirFS(name), "*.json") // of a folder; the pattern is right
+		if len(inside) == 0 {
 			all = append(all, name)
 		}
+		for _, file := range inside {
+			all = append(all, filepath.Join(name, file))
+		}
 	}
-	return all, nil
-}
-
-// escaped quotes the characters of a name that are patterns for Glob.
-func escaped(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+	return all
 }
 
 // openAll reads the records, several at the same time.

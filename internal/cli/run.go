@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -35,31 +36,17 @@ func Run(ctx context.Context, args []string, s Streams) error {
 		return fidelity.ServeChild(os.Stdin, os.Stdout)
 	}
 	root := newRoot(s)
-	help := &watched{Writer: s.Out}
+	help := bufio.NewWriter(s.Out) // keeps write errors, which cobra drops
 	root.SetOut(help)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err == nil && help.failed != nil {
-		err = fromStdout(fmt.Errorf("writing to standard output: %w", help.failed))
+	if failed := help.Flush(); err == nil && failed != nil {
+		err = fromStdout(fmt.Errorf("writing to standard output: %w", failed))
 	}
 	if said := worthSaying(err); said != nil {
 		fmt.Fprintln(s.Err, "chronoscope:", view.Harmless(said.Error()))
 	}
 	return err
-}
-
-// watched is the output for help, versions and completions. It keeps write errors, which cobra drops.
-type watched struct {
-	io.Writer
-	failed error // the first write error
-}
-
-func (w *watched) Write(text []byte) (int, error) {
-	n, err := w.Writer.Write(text)
-	if err != nil && w.failed == nil {
-		w.failed = err
-	}
-	return n, err
 }
 
 // newRoot returns the command without a subcommand: the report card.
@@ -157,18 +144,15 @@ func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
 
 // flagError returns a usage error that says which flags there are, or which values a flag takes.
 func flagError(cmd *cobra.Command, err error) error {
-	var refused *usageError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*usageError](err); ok {
 		return refused
 	}
-	var bad *pflag.InvalidValueError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		flag := bad.GetFlag()
 		return usagef("--%s: %q is not %s", flag.Name, bad.GetValue(), valuesOf[flag.Value.Type()])
 	}
 	guess := ""
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && len(unknown.GetSpecifiedName()) > 1 {
 		guess = didYouMean("--"+unknown.GetSpecifiedName(), flagNames(cmd))
 	}
 	return usagef("%v: %sthe flags of %q are %s", err, guess, cmd.CommandPath(), strings.Join(flagNames(cmd), ", "))
