@@ -58,7 +58,7 @@ the counter is read faithfully, and nothing of its rate; the output says so.`,
 
 func (t *fidelityFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.counter, "counter", "", "`clock` to test (default: the processor's counter)")
-	set.StringVar(&t.reference, "reference", "", "`clock` to test it by (default: one of ptp-kvm, rtc and realtime-synchronised that is independent and fine enough, or else monotonic-raw)")
+	set.StringVar(&t.reference, "reference", "", "`clock` to test it by: ptp-kvm (the host's), rtc (the real-time clock), realtime-synchronised (the system's, where the network keeps it), or one that \"clocks\" names (default: an independent one that is fine enough, or else monotonic-raw)")
 	set.StringSliceVar(&t.names, "workload", nil, "`name` of a workload, may be repeated (default: all)")
 }
 

@@ -77,19 +77,22 @@ same command measured it at the commit before and not at the newest.`,
 				Short: "Keep what other tools measured as records",
 				Long: `Reads files and keeps what they hold as records: the data.js of github-action-benchmark,
 result files of asv, the JSON of hyperfine --export-json, and lines of go test -bench
-(benchstat's format). What is kept already, with the same commit and time, is passed over.`,
+(benchstat's format). What is kept already, with the same commit and time, is passed over.
+Then it shows the history.`,
 				Example: `  chronoscope history import --store records data.js
   chronoscope history import results/machine/*.json old.txt`,
 				Args: takes(1, anyNumber, "%[1]q keeps what is in files: name one or more"),
 			}, measure: t.importFiles},
 			{Command: &cobra.Command{
-				Use:     "sync [REMOTE]",
-				Short:   "Join the branch of records with that of a remote repository",
+				Use:   "sync [REMOTE]",
+				Short: "Join the branch of records with that of a remote repository",
+				Long: `Joins the branch of records here (chronoscope-records, or that of --store git:BRANCH) with
+the same branch of REMOTE, origin if none is named, and shows the history.`,
 				Example: "  chronoscope history sync origin",
 				Args:    takes(0, 1, "%[1]q takes the name of one remote repository, and got %[3]q"),
 			}, measure: t.sync},
 		}}
-	c.PersistentFlags().StringVar(&t.store, "store", "", "where the records are: a `folder`, git, or git:BRANCH (default: the folder of --save)")
+	c.PersistentFlags().StringVar(&t.store, "store", "", "where the records are: a `folder`, git, or git:BRANCH (default: the folder of --save; of sync, git)")
 	return c
 }
 

@@ -95,8 +95,9 @@ time on a machine of its own stands in the JSON document, and beside hyperfine's
 in --export markdown:FILE.
 
 The exit status is 1 where a command fails, unless --ignore-failure. With
---max-regression it is 3 where one is slower by more than the limit: the lower end of its
-ratio is above it, for all comparisons at once with a chance of 99 %. It is 1 where that can't be told: the ratio's interval reaches above the limit.`,
+--max-regression or --gate it is 3 where one is slower, or a metric worse, by more than
+the limit, for all comparisons at once with a chance of 99 %. It is 1 where that can't be
+told: the interval of the ratio reaches above the limit.`,
 		Example: `  chronoscope run -- sleep 0.1
   chronoscope run 'grep -r foo .' 'rg foo' --warmup 3
   chronoscope run --param n=1..8 'make -j {n}' --prepare 'make clean'

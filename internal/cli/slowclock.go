@@ -61,7 +61,7 @@ func (t *slowFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringVar(&t.clock, "clock", "", "slow `clock` of this machine (default: the finest one, divided)")
 	set.DurationVar(&t.tick, "tick", 0, "divide the clock's readings so that it ticks every `duration` (default: 1ms without --clock)")
 	set.DurationVar(&t.event, "event", 10*time.Microsecond, "length of the event, 1ns to 100ms")
-	set.IntVar(&t.digits, "digits", 3, "significant digits to measure to, 1 to 9")
+	set.IntVar(&t.digits, "digits", 3, "significant digits to measure to, 1 to 9; with --plan to plan for, 6 if not given")
 	set.StringSliceVar(&t.methods, "method", nil, "`name` of a method, may be repeated (default: all)")
 	set.BoolVar(&t.plan, "plan", false, "print what each number of digits takes, instead of measuring to it")
 	set.BoolVar(&t.tight, "tight", false, "no pauses of random length between trials: the loop may then keep step with the clock")
