@@ -65,3 +65,22 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 		})
 	}
 }
+
+// If HEAD was not measured, a gate judges an older commit, and says so.
+func TestGateSaysThatHeadWasNotMeasured(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var commits []string
+	for _, args := range []string{"init -q", "commit -q --allow-empty -m a", "commit -q --allow-empty -m b"} {
+		git(t.Context(), append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, strings.Fields(args)...)...)
+		commits = append(commits, git(t.Context(), "rev-parse", "HEAD"))
+	}
+	for _, c := range []struct {
+		newest string
+		isGate bool
+		want   int
+	}{{commits[1], true, 1}, {commits[1], false, 0}, {commits[2], true, 0}, {"0123456789abcdef", true, 0}, {"", true, 0}} {
+		if said := caveatsOfHistory(t.Context(), record.History{NewestCommit: c.newest}, c.isGate); len(said) != c.want || c.want > 0 && !strings.Contains(said[0], "HEAD is "+commits[2][:8]) {
+			t.Errorf("%+v: %q", c, said)
+		}
+	}
+}
