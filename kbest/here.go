@@ -2,9 +2,9 @@ package kbest
 
 import (
 	"context"
+	"io/fs"
 	"math"
 	"os"
-	"runtime"
 	"runtime/metrics"
 	"slices"
 	"time"
@@ -67,31 +67,37 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 	return s, release, nil
 }
 
-// watchNeighbours opens what the kernel tells of other processes; nil if it tells nothing. If some of them came
-// and went unseen, /proc/stat gives the CPU time of all, in steps of 10 ms.
+// watchNeighbours opens what the kernel tells of other processes; nil if it does not tell of all of them. If some are
+// hidden, as in a container, or came and went unseen, /proc/stat gives the CPU time of all, in steps of 10 ms.
 func (s *Station) watchNeighbours() func() Neighbours {
-	others, err := process.OpenOthers()
-	if err != nil || s.Use == nil {
+	root := os.DirFS("/")
+	if s.Use == nil || !machine.StatIsWhole(root) {
 		return nil
 	}
+	others, _ := process.OpenOthers()
+	return s.neighbours(others, root)
+}
+
+// neighbours returns the function that tells of them; others is nil if some processes are hidden.
+func (s *Station) neighbours(others *process.Others, root fs.FS) func() Neighbours {
 	var before machine.CPUTimes
 	var beforeNs int64
+	last := time.Now()
 	here, _ := machine.Affinity()
 	if len(here) != 1 {
 		here = nil
 	}
-	elsewhere := math.Max(1, float64(runtime.NumCPU()-1)) // at least one: other CPUs may exist that this process may not use
 	return func() (n Neighbours) {
 		use, thread := others.Look(0, here), s.look().CPUNs
-		now, err := machine.ReadCPUTimes(os.DirFS("/"), machine.AllCPUs)
+		times, err := machine.ReadCPUTimes(root, machine.AllCPUs)
+		now := time.Now()
 		ownNs := math.Max(0, float64(use.OwnNs-(thread-beforeNs)))
-		n = Neighbours{OthersNs: float64(use.CPUNs) + ownNs, ElsewhereNs: float64(use.ElsewhereNs) + ownNs, PassedNs: float64(use.PassedNs), Exact: use.Known}
+		n = Neighbours{OthersNs: float64(use.CPUNs) + ownNs, ElsewhereNs: float64(use.ElsewhereNs) + ownNs, PassedNs: float64(now.Sub(last)), Exact: use.Known}
 		if !n.Exact && err == nil {
-			n.OthersNs = now.Since(before).RanNs() - float64(thread-beforeNs)
+			n.OthersNs = times.Since(before).RanNs() - float64(thread-beforeNs)
 			n.ElsewhereNs = n.OthersNs
 		}
-		n.ElsewhereNs = math.Min(n.ElsewhereNs, elsewhere*n.PassedNs)
-		before, beforeNs = now, thread
+		before, beforeNs, last = times, thread, now
 		return n
 	}
 }

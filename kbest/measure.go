@@ -51,8 +51,8 @@ type measurement struct {
 	series   []*series
 	loops    map[*series]stats.Estimate
 	looks    looks
-	// neighbours has one element for each window.
-	neighbours []Neighbours
+	// neighbours has one element for each window, and between one for each time between two windows.
+	neighbours, between []Neighbours
 	// watched is the time from the first trial to the last.
 	watched time.Duration
 }
@@ -92,20 +92,20 @@ func (m *measurement) emptyLoops(ctx context.Context) map[*series]stats.Estimate
 // run makes the trials in rounds: one trial of each subject.
 func (m *measurement) run(ctx context.Context) {
 	spread := m.newSpreading()
-	open := m.station.openWindow()
+	open, _ := m.station.openWindow()
 	unfinished := func() [][]*series {
 		busy := slices.DeleteFunc(slices.Clone(m.series), func(s *series) bool { return s.done })
 		if len(busy) == 0 {
 			return nil
 		}
 		if early := spread.next(busy); early > 0 {
-			m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
+			m.closeWindow(open)
 			m.station.Pause(ctx, early)
 			m.warmAgain(busy)
-			open = m.station.openWindow()
+			open = m.nextWindow()
 		} else if m.station.Neighbours != nil && open.over(m.station) {
-			m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
-			open = m.station.openWindow()
+			m.closeWindow(open)
+			open = m.nextWindow()
 		}
 		return repeat.Alone(busy)
 	}
@@ -122,7 +122,7 @@ func (m *measurement) run(ctx context.Context) {
 		s.done = s.spent() || s.due() && m.suffices(s)
 		return nil
 	})
-	m.neighbours = append(m.neighbours, m.station.neighboursIn(open))
+	m.closeWindow(open)
 	m.watched = spread.elapsed()
 }
 

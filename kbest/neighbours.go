@@ -2,6 +2,7 @@ package kbest
 
 import (
 	"math"
+	"runtime"
 	"slices"
 
 	"chronoscope/stats"
@@ -13,8 +14,8 @@ type Neighbours struct {
 	// OthersNs is the CPU time of other processes and of the other threads of this one. ElsewhereNs is the part
 	// of it that may have been on other CPUs than this thread's. PassedNs is the time between the looks.
 	OthersNs, ElsewhereNs, PassedNs float64
-	// Exact says that OthersNs is known exactly. Otherwise it is in steps of 10 ms, so that only the mean of
-	// many looks is used.
+	// Exact says that OthersNs is known exactly. Otherwise it is in steps of 10 ms, may be negative, and only the
+	// mean from the first look to the last is used.
 	Exact bool
 }
 
@@ -24,13 +25,13 @@ type window struct{ beganTicks, waitedNs int64 }
 // windowNs is the least length of a window, in nanoseconds; reading the neighbours takes 60 µs.
 const windowNs = 20e6
 
-// openWindow begins to watch the neighbours.
-func (s *Station) openWindow() (w window) {
+// openWindow begins to watch the neighbours. It returns what ran since the last look.
+func (s *Station) openWindow() (w window, since Neighbours) {
 	if s.Neighbours != nil {
-		s.Neighbours()
+		since = s.Neighbours()
 		w = window{beganTicks: s.Clock.Start(), waitedNs: s.look().WaitNs}
 	}
-	return w
+	return w, since
 }
 
 // over reports whether the window has lasted long enough.
@@ -42,16 +43,38 @@ func (s *Station) neighboursIn(w window) (n Neighbours) {
 	if s.Neighbours != nil {
 		n = s.Neighbours()
 		waitedNs := float64(s.look().WaitNs - w.waitedNs)
-		n.ElsewhereNs = math.Max(0, math.Min(n.OthersNs-waitedNs, n.ElsewhereNs))
+		n.ElsewhereNs = math.Min(n.OthersNs-waitedNs, n.ElsewhereNs)
 	}
 	return n
+}
+
+// closeWindow adds a window that ends now.
+func (m *measurement) closeWindow(w window) {
+	m.neighbours = append(m.neighbours, m.station.neighboursIn(w))
+}
+
+// nextWindow opens the window after another one. What ran between the two counts where only a mean is known: the
+// steps of 10 ms would otherwise make an error in each window.
+func (m *measurement) nextWindow() window {
+	w, between := m.station.openWindow()
+	m.between = append(m.between, between)
+	return w
+}
+
+// otherCPUs is the number of CPUs that others may use beside this thread: at least one, since there may be CPUs that this
+// process may not use.
+func otherCPUs() float64 { return math.Max(1, float64(runtime.NumCPU()-1)) }
+
+// cpus returns the mean number of other CPUs in use.
+func (n Neighbours) cpus() float64 {
+	return math.Min(math.Max(0, n.ElsewhereNs)/n.PassedNs, otherCPUs())
 }
 
 // beside returns the samples for which the use of other CPUs is known, and for each the mean number of other
 // CPUs that were in use meanwhile.
 func (m *measurement) beside(samples []*Sample) (known []*Sample, cpus []float64) {
 	var coarse Neighbours
-	for _, n := range m.neighbours {
+	for _, n := range slices.Concat(m.neighbours, m.between) {
 		if !n.Exact {
 			coarse.ElsewhereNs, coarse.PassedNs = coarse.ElsewhereNs+n.ElsewhereNs, coarse.PassedNs+n.PassedNs
 		}
@@ -65,7 +88,7 @@ func (m *measurement) beside(samples []*Sample) (known []*Sample, cpus []float64
 			n = coarse
 		}
 		if n.PassedNs > 0 {
-			known, cpus = append(known, x), append(cpus, n.ElsewhereNs/n.PassedNs)
+			known, cpus = append(known, x), append(cpus, n.cpus())
 		}
 	}
 	return known, cpus
@@ -110,6 +133,9 @@ const fewestSteady = 32
 
 // judgeNeighbours lowers the verdict if it is unknown what programs on other CPUs may have added.
 func (c *conclusion) judgeNeighbours() {
+	if c.m.station.Neighbours == nil && c.contended() > stats.WideShare && !c.blocks {
+		c.Lower(stats.Suspect, "how much other programs use other CPUs is not known here, and its times differ as those of work do that shared caches and memory slow: measure on Linux, outside of a container whose /proc/stat tells of itself only")
+	}
 	if e := c.neighboursOf(); e.Guessed() && !c.blocks {
 		c.Lower(stats.Suspect, "%s", e.AddedByOthers())
 	}

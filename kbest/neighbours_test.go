@@ -1,12 +1,15 @@
 package kbest
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"chronoscope/clock/clocktest"
+	"chronoscope/machine"
 	"chronoscope/stats"
 )
 
@@ -21,7 +24,8 @@ type beside struct {
 	want    stats.Verdict
 }
 
-func (b beside) measure(seed uint64) *Result {
+// measure measures it; hidden says that nothing tells of the neighbour.
+func (b beside) measure(seed uint64, hidden bool) *Result {
 	s := newSimulated(seed, clocktest.Sharing{LookNs: 1000, Timers: []clocktest.Timer{{PeriodNs: 4e6, Kernel: true, Cost: clocktest.Above(2e3, 1e3, 0.5)}}}, 1, 10)
 	rng := rand.New(rand.NewPCG(seed, 0xbe))
 	last, used := s.machine.NowNs(), 0.0
@@ -42,6 +46,9 @@ func (b beside) measure(seed uint64) *Result {
 			n.ElsewhereNs = n.OthersNs
 		}
 		return n
+	}
+	if hidden {
+		s.station.Neighbours = nil
 	}
 	plan := DefaultPlan
 	plan.Seed, plan.MaxTime = seed, 200*time.Millisecond
@@ -78,7 +85,7 @@ func TestNeighbours(t *testing.T) {
 		{"chain, in turns", 1e3, 0, inTurns, true, stats.Trusted},
 	} {
 		for seed := range uint64(3) {
-			r := b.measure(seed)
+			r := b.measure(seed, false)
 			if r.Verdict != b.want {
 				t.Errorf("%s, seed %d: %s, want %s: %+v %v", b.name, seed, r.Verdict, b.want, r.Estimate, r.Reasons)
 			}
@@ -89,8 +96,55 @@ func TestNeighbours(t *testing.T) {
 	}
 	b := beside{"memory, in turns", 1e3, 20, inTurns, true, stats.Trusted}
 	for seed := range uint64(3) {
-		if r := b.measure(seed); r.Verdict == stats.Trusted && math.Abs(r.Estimate.Value/b.ns-1) > 0.01 {
+		if r := b.measure(seed, false); r.Verdict == stats.Trusted && math.Abs(r.Estimate.Value/b.ns-1) > 0.01 {
 			t.Errorf("%s, seed %d: trusted, %+v %v", b.name, seed, r.Estimate, r.Reasons)
 		}
+	}
+}
+
+// Where nothing tells what other programs used, as on macOS and beside a /proc/stat that is a container's, work that
+// waits for memory was trusted.
+func TestUnknownNeighbours(t *testing.T) {
+	always := func(float64) bool { return true }
+	for _, b := range []beside{
+		{"memory", 1e3, 20, always, true, stats.Suspect},
+		{"chain", 1e3, 0, always, true, stats.Trusted},
+	} {
+		if r := b.measure(1, true); r.Verdict != b.want || says(r, "is not known here") != (b.want == stats.Suspect) {
+			t.Errorf("%s: %s, want %s: %v", b.name, r.Verdict, b.want, r.Reasons)
+		}
+	}
+}
+
+// Processes are hidden in a container, and /proc/stat tells of all of them. Of 70 ms of all CPUs, 30 are the thread's own.
+func TestNeighboursOfAContainer(t *testing.T) {
+	ticks, ranNs := 100, int64(5e6)
+	root := fstest.MapFS{"proc/stat": &fstest.MapFile{}}
+	stat := func() { root["proc/stat"].Data = fmt.Appendf(nil, "cpu  %d 0 10 1000 0 0 0 0 0 0\n", ticks) }
+	stat()
+	s := &Station{Use: func() (machine.ThreadUse, error) { return machine.ThreadUse{CPUNs: ranNs}, nil }}
+	look := s.neighbours(nil, root)
+	look()
+	ticks, ranNs = ticks+7, ranNs+30e6
+	stat()
+	if n := look(); n.Exact || n.OthersNs != 40e6 || n.ElsewhereNs != 40e6 || !(n.PassedNs > 0) {
+		t.Errorf("%+v: others had 40 ms", n)
+	}
+}
+
+// On a calm machine the steps of 10 ms lie as often above as below the truth. Cut off at 0 in each window, they made a
+// tenth of a CPU of nothing.
+func TestStepsOfCalmNeighbours(t *testing.T) {
+	m := &measurement{}
+	for i := range 100 {
+		m.neighbours = append(m.neighbours, Neighbours{OthersNs: 5e6 - float64(i%2)*10e6, ElsewhereNs: 5e6 - float64(i%2)*10e6, PassedNs: 25e6})
+		m.between = append(m.between, Neighbours{PassedNs: 60e3})
+	}
+	if _, cpus := m.beside([]*Sample{{}}); len(cpus) != 1 || cpus[0] != 0 {
+		t.Errorf("%v other CPUs, want none", cpus)
+	}
+	m.between[7].ElsewhereNs = 253e6 // a tenth of the 2506 ms
+	if _, cpus := m.beside([]*Sample{{}}); math.Abs(cpus[0]-253/2506.) > 1e-9 {
+		t.Errorf("%v other CPUs, want %v", cpus, 253/2506.)
 	}
 }
