@@ -54,8 +54,8 @@ func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*
 	var seen looks
 	s.takeLook(o, &seen)
 	c := &Calls{Name: subject.Name, Marked: map[Reason]int{}, Judgement: stats.NewJudgement(), Samples: make([]Sample, 0, plan.Calls)}
-	bare := *s // probes and counters would take longer than the call
-	bare.CoreHz, bare.Slowed, bare.Counted, bare.Allocated = nil, nil, nil, nil
+	bare := *s // probes and counters would take longer than the call; the count of allocated bytes takes 1 µs, a look 7 µs
+	bare.CoreHz, bare.Slowed, bare.Counted = nil, nil, nil
 	bare.take(&subject, 1) // the first call is slower, and does not count
 	ranNs := 0.0
 	for len(c.Samples) < plan.Calls && ctx.Err() == nil {
@@ -273,6 +273,9 @@ func (c *Calls) judge(s *Station, o overhead, seen *looks, walls []float64) {
 	}
 	if lost := c.typicalSwitches(); lost > mostSwitches {
 		c.Lower(stats.Suspect, "a typical call loses its CPU %.0f times, and how much longer each loss makes it is not known: time less work in a call, or on a calmer machine", lost)
+	}
+	if bytes := allocatedBytes(c.Samples); bytes*collectorNs > collectorShare*stats.Median(walls) {
+		c.Lower(stats.Suspect, allocates, bytes, "calls")
 	}
 	if s.Use == nil {
 		c.Lower(stats.Suspect, "the kernel does not tell what others took of the calls")

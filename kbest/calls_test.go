@@ -160,6 +160,22 @@ func TestShortRareBlocks(t *testing.T) {
 	}
 }
 
+// Collections are kept out of the calls, so that a handler's p99 lacks what the collector takes. It was trusted.
+func TestCallsThatAllocate(t *testing.T) {
+	for bytes, want := range map[int64]stats.Verdict{0: stats.Trusted, 10: stats.Trusted, 64 << 10: stats.Suspect} {
+		s := newSimulated(5, clocktest.Sharing{LookNs: 1500}, 1, 10)
+		var allocated int64
+		s.station.Allocated = func() int64 { return allocated }
+		c, _ := callsOf(t, s, CallsPlan{Calls: 400}, func() float64 {
+			allocated += bytes
+			return 28e3
+		})
+		if c.Verdict != want || strings.Contains(fmt.Sprint(c.Reasons), "garbage collector") != (want == stats.Suspect) {
+			t.Errorf("%d bytes a call: %s %q", bytes, c.Verdict, c.Reasons)
+		}
+	}
+}
+
 // A stretch that is longer than a look, or than all of them, loses as much in proportion as the looks did.
 func TestLossesOfLongCalls(t *testing.T) {
 	var l looks

@@ -282,8 +282,8 @@ func (c *conclusion) judgeWhole() {
 	if by := c.shortTake(); math.Abs(by) > leftOutShare && c.Estimate.Statistic == Mean {
 		c.Lower(stats.Suspect, "a call takes %+.2g %% more in samples of %d calls than in those of %d: its cost depends on the time that passes between calls, or on what runs between samples, and nothing tells how it is called elsewhere", 100*by, c.Calls, c.surveys[0].N)
 	}
-	if bytes := c.allocatedBytes(); bytes*collectorNs > collectorShare*c.Estimate.Value {
-		c.Lower(stats.Suspect, "each call allocates %.4g bytes, and what the garbage collector takes for them is not in the figure: collections are kept out of the samples; a benchmark that runs for long holds them", bytes)
+	if bytes := allocatedBytes(c.Samples); bytes*collectorNs > collectorShare*c.Estimate.Value {
+		c.Lower(stats.Suspect, allocates, bytes, "samples")
 	}
 	if by := c.leftOutMoves(); math.Abs(by) > leftOutShare {
 		c.Lower(stats.Suspect, "with the samples that were left out a call takes %+.2g %% more on the whole: they may be the slow ones", 100*by)
@@ -370,11 +370,14 @@ func (c *conclusion) ownNs(x *Sample) float64 {
 	return ns
 }
 
+// allocates is the reason where the garbage collector may take a share of a call.
+const allocates = "each call allocates %.4g bytes, and what the garbage collector takes for them is not in the figure: collections are kept out of the %s; a benchmark that runs for long holds them"
+
 // allocatedBytes returns the number of bytes that a call allocates.
-func (c *conclusion) allocatedBytes() float64 {
+func allocatedBytes(samples []Sample) float64 {
 	var bytes, calls float64
-	for i := range c.Samples {
-		bytes, calls = bytes+float64(c.Samples[i].Allocated), calls+float64(c.Samples[i].N)
+	for i := range samples {
+		bytes, calls = bytes+float64(samples[i].Allocated), calls+float64(samples[i].N)
 	}
 	return bytes / calls
 }
