@@ -89,7 +89,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		slowed = r.sharing.now(c.CPUs)
 		r.processes.Look(0, nil)
 	}
-	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before, slowedBefore: math.NaN(), slowedAfter: math.NaN()}
+	run := Run{Started: time.Now(), StealNs: math.NaN(), ThrottledNs: math.NaN(), CoreHz: before, slowedBefore: math.NaN(), slowedAfter: math.NaN(), slowedThere: math.NaN()}
 	recorded := c.noteWakeups && !r.setting.NoWakeups
 	if recorded {
 		r.recorder = r.recorder.with(c.noteTimedCalls)
@@ -108,6 +108,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	}
 	if watched {
 		run.slowedBefore, run.slowedAfter = slowedWhere(slowed, run.Events), slowedWhere(r.sharing.now(c.CPUs), run.Events)
+		run.slowedThere = r.sharing.after(c.CPUs, run.Events)
 	}
 	if time.Since(run.Started) > lookEvery && before > 0 {
 		run.CoreHz = (before + r.coreHz()) / 2

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"chronoscope/env"
@@ -12,7 +14,8 @@ import (
 	"chronoscope/stats"
 )
 
-// mostProbed is the largest number of CPUs that are probed around a run. Moving this thread to each of two CPUs and
+// mostProbed is the largest number of CPUs that are probed around a run. If a command may use more, those on which it was are
+// probed after the run only. Moving this thread to each of two CPUs and
 // back took 0.6 ms per run; for many CPUs it would take longer than the program.
 const mostProbed = 4
 
@@ -61,6 +64,41 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 	}
 	p.at = time.Now()
 	return p.last
+}
+
+// after returns the largest share of the CPUs on which a run was that may use too many for all to be probed around it; NaN
+// if it may use few, or if it is not known where it was. If it was on many itself, some are drawn.
+func (p *sharingProbe) after(bound []int, events []process.Event) float64 {
+	if p.slowed == nil || len(bound) <= mostProbed && (len(bound) > 0 || len(p.cpus) <= mostProbed) {
+		return math.NaN()
+	}
+	worst := math.NaN()
+	for _, cpu := range drawn(cpusIn(events), mostProbed) {
+		if release, err := env.Thread(cpu); err == nil {
+			if share := p.slowed(); !(worst >= share) {
+				worst = share
+			}
+			release()
+		}
+	}
+	return worst
+}
+
+// cpusIn returns the CPUs on which a program was since its exec.
+func cpusIn(events []process.Event) (cpus []int) {
+	for _, e := range events {
+		if e.AtNs >= 0 {
+			cpus = append(cpus, e.CPU)
+		}
+	}
+	slices.Sort(cpus)
+	return slices.Compact(cpus)
+}
+
+// drawn returns at most n of the values, drawn at random.
+func drawn(of []int, n int) []int {
+	rand.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	return of[:min(n, len(of))]
 }
 
 // A pause is probed probesOfPause times between its ends. Once something shared a core, pauses take pausesShare of the runs'
@@ -150,7 +188,11 @@ func (c *conclusion) allowForSharing() {
 		}
 	}
 	c.sharing = env.SharingOf(probed, c.pauses(), c.plan.Precision)
-	switch {
+	switch seen := c.sharedAfterwards(); {
+	case seen.Of > 0:
+		if c.sharing = seen; c.suspectsSharing() != "" {
+			c.takeOffSharing()
+		}
 	case c.sharing.Samples == 0:
 	case c.sharing.Told() && len(apart) >= fewestChosen && c.sharing.Cost.Unseen() <= c.knownWithin():
 		c.leaveOutShared(apart)
@@ -158,6 +200,23 @@ func (c *conclusion) allowForSharing() {
 	default:
 		c.takeOffSharing()
 	}
+}
+
+// sharedAfterwards returns what probes after the runs tell of sharing, where not all CPUs are probed around each run. They do
+// not tell what it cost.
+func (c *conclusion) sharedAfterwards() env.Sharing {
+	all := env.Sharing{Cost: env.Cost{Hi: math.Inf(1)}}
+	var slowed []float64
+	for _, r := range c.used {
+		if p := r.probed(); math.IsNaN(r.slowedThere) || !math.IsNaN(p.SlowedBefore+p.SlowedAfter) {
+			continue
+		}
+		if all.Of++; r.slowedThere > env.SharedFrom {
+			slowed = append(slowed, r.slowedThere)
+		}
+	}
+	all.Samples, all.Slowed = len(slowed), stats.Median(slowed)
+	return all
 }
 
 // pauses returns the pauses between the command's runs; nil if none were to be made.
@@ -226,13 +285,22 @@ func (c *conclusion) saySharing() {
 	}
 }
 
-// judgeSharing lowers the verdict if runs on shared cores count and it is not known what the sharing cost them. Sharing
-// slows a program only while it runs.
+// judgeSharing lowers the verdict if runs on shared cores count and it is not known what the sharing cost them.
 func (c *conclusion) judgeSharing() {
-	if c.leftShared > 0 || c.sharing.Slowed*c.typical((*Run).ranShare) <= stats.WideShare {
+	if c.leftShared > 0 {
 		return
 	}
-	if why := c.sharing.Suspicion("runs", c.assumedCost(c.typical((*Run).ranShare))); why != "" {
+	if why := c.suspectsSharing(); why != "" {
 		c.Lower(stats.Suspect, "%s", why)
 	}
+}
+
+// suspectsSharing returns why sharing may have slowed the runs by more than is known; empty if it has not. Sharing slows a
+// program only while it runs.
+func (c *conclusion) suspectsSharing() string {
+	lost := c.assumedCost(c.typical((*Run).ranShare))
+	if !(lost > stats.WideShare) {
+		return ""
+	}
+	return c.sharing.Suspicion("runs", lost)
 }

@@ -186,6 +186,54 @@ func TestProbesWhereItMayRun(t *testing.T) {
 	}
 }
 
+// On a machine of many CPUs those are probed on which the run was. None were, so that a guest whose cores others shared
+// was trusted.
+func TestProbesWhereItWas(t *testing.T) {
+	probed := 0
+	p := newSharingProbe(func() float64 { probed++; return 0.1 * float64(probed) })
+	cpu := p.cpus[len(p.cpus)-1]
+	was := []process.Event{{AtNs: -5, CPU: cpu + 1}, {AtNs: 1, CPU: cpu}, {AtNs: 2, CPU: cpu}}
+	if got := p.after([]int{cpu}, was); !math.IsNaN(got) || probed > 0 {
+		t.Errorf("a CPU that is probed around the run: %v", got)
+	}
+	p.cpus = []int{0, 1, 2, 3, 4}
+	if got := p.after(nil, was); got != 0.1 || probed != 1 {
+		t.Errorf("%v after %d probes, want 0.1 after one", got, probed)
+	}
+	if got := p.after(nil, nil); !math.IsNaN(got) || probed != 1 {
+		t.Errorf("it is not known where it was: %v", got)
+	}
+	seen := map[int]bool{}
+	for range 200 {
+		for _, cpu := range drawn([]int{3, 5, 7, 9, 11, 13}, mostProbed) {
+			seen[cpu] = true
+		}
+	}
+	if got := drawn([]int{3, 5, 7, 9, 11, 13}, mostProbed); len(got) != mostProbed || len(seen) != 6 {
+		t.Errorf("%v, and %v of 200 draws", got, seen)
+	}
+}
+
+func TestSharedCoresOfMany(t *testing.T) {
+	for shared, want := range map[int]stats.Verdict{0: stats.Trusted, 2: stats.Trusted, 12: stats.Suspect, 20: stats.Suspect} {
+		s := series{probed: true}
+		r := s.concluded(20, func(i int) Run {
+			run := keptFor(10, 0)
+			run.slowedBefore, run.slowedAfter, run.slowedThere = math.NaN(), math.NaN(), 0.01
+			if i < shared {
+				run.slowedThere = 0.5
+			}
+			return run
+		})
+		if r.Verdict != want || strings.Contains(strings.Join(r.Reasons, "; "), "the core was shared") != (want == stats.Suspect) {
+			t.Errorf("%d of 20 runs: %s, %q", shared, r.Verdict, r.Reasons)
+		}
+		if lowest := 10. / 1.5; (r.Estimate.Lo < (lowest+0.01)*ms) != (want == stats.Suspect) || r.Estimate.Lo < (lowest-0.1)*ms {
+			t.Errorf("%d of 20 runs: from %v ms on", shared, r.Estimate.Lo/ms)
+		}
+	}
+}
+
 // Something else on the core slows a program as it was recorded. The more runs, the better it is known, and no result is
 // wrongly trusted. With the cost taken from medians, and with sharing that lasts for a time of one kind, 19 of 20 results of
 // programs of 30 ms that sharing slows by 10 % were.
