@@ -210,8 +210,9 @@ type conclusion struct {
 	// outsideNs is the time, beyond the program's bounds, for which others may have delayed the programs that it waits
 	// for.
 	outsideNs float64
-	// neighbours is what programs on other CPUs may have added to the runs.
+	// neighbours is what programs on other CPUs may have added to the runs. unseen says that it is not known what these used.
 	neighbours stats.Exposure
+	unseen     bool
 	// counted are the runs that count, and leftShared runs that do not because they shared a core. sharing tells
 	// what that costs. sharedNs is what sharing a core may have cost a typical run that counts.
 	counted    []*Run

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"chronoscope/stats"
 )
 
-// neighbours is the CPU time that others used on all CPUs while passedNs passed.
+// neighbours is the CPU time that others used on all CPUs while passedNs passed; NaN if it is not known.
 type neighbours struct{ passedNs, othersNs float64 }
 
 // othersElsewhere returns how many CPUs other than the program's others used on average; NaN if not all of their
@@ -63,18 +64,28 @@ func (r *Run) ranShare() float64 {
 
 // besideNeighbours returns for each run that counts how many other CPUs others used on average, weighted by the share
 // of its time for which the program ran. If that is not known, for example beside a build whose processes come and go,
-// it is the mean over all runs by /proc/stat, which includes the time between them.
-func (c *conclusion) besideNeighbours() []float64 {
-	all := c.each(func(r *Run) float64 { return r.elsewhere })
+// it is the mean over all runs by /proc/stat, which includes the time between them. If that is not known either, it is all
+// of the other CPUs, and unseen is true.
+func (c *conclusion) besideNeighbours() (all []float64, unseen bool) {
+	all = c.each(func(r *Run) float64 { return r.elsewhere })
 	var around neighbours
+	unknown := false
 	for _, r := range c.used {
+		if math.IsNaN(r.around.othersNs) {
+			unknown = true
+			continue
+		}
 		around.passedNs += r.around.passedNs
-		around.othersNs += known(r.around.othersNs) - r.haltedNs()
+		around.othersNs += r.around.othersNs - r.haltedNs()
 	}
 	usual := math.Max(0, around.othersNs) / math.Max(1, around.passedNs)
 	most := math.Inf(1)
 	if cpus := runtime.NumCPU(); cpus > 1 { // else this process is bound to a CPU itself
 		most = float64(cpus - 1)
+	}
+	if unknown && around.passedNs == 0 {
+		unseen = slices.ContainsFunc(all, math.IsNaN)
+		usual = math.Max(1, float64(runtime.NumCPU()-1))
 	}
 	for i, x := range all {
 		if math.IsNaN(x) {
@@ -82,7 +93,7 @@ func (c *conclusion) besideNeighbours() []float64 {
 		}
 		all[i] = math.Min(x, most) * c.used[i].ranShare()
 	}
-	return all
+	return all, unseen
 }
 
 // passableAdded is the largest share that programs on other CPUs may add to a time without consequence.
@@ -92,8 +103,8 @@ const passableAdded = 0.01
 // them show how much that is. If none do, it only keeps what they may have added, for the verdict. The upper bounds
 // stay: the neighbours may be working for the program, and the program may itself do more in the runs in which they do.
 func (c *conclusion) allowForNeighbours() {
-	beside := c.besideNeighbours()
-	c.neighbours = stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)
+	beside, unseen := c.besideNeighbours()
+	c.unseen, c.neighbours = unseen, stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)
 	lost := c.neighbours.Lost
 	if lost.Hi <= passableAdded && !c.neighbours.Adds || c.neighbours.Guessed() {
 		return
@@ -109,7 +120,11 @@ func (c *conclusion) allowForNeighbours() {
 
 // judgeNeighbours lowers the verdict if it is not known what programs on other CPUs may have added.
 func (c *conclusion) judgeNeighbours() {
-	if c.neighbours.Guessed() {
+	switch {
+	case !c.neighbours.Guessed():
+	case c.unseen:
+		c.Lower(stats.Suspect, "how much other programs use other CPUs is not known here, and shared caches and memory may have slowed it: run it on Linux, outside of a container whose /proc/stat tells of itself only")
+	default:
 		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())
 	}
 }

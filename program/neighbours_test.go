@@ -3,6 +3,8 @@ package program
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -137,5 +139,46 @@ func TestNeighboursThatTheProgramGivesWork(t *testing.T) {
 	})
 	if e := r.Estimate; e.Hi < 0.99*slower*workMs*1e6 {
 		t.Errorf("%v to %v ms, %s: it usually takes %v", e.Lo/1e6, e.Hi/1e6, r.Verdict, slower*workMs)
+	}
+}
+
+// Under lxcfs processes are hidden and /proc/stat holds the time of the container only, which was taken for that of all: a
+// program beside a memory hog of the host was trusted.
+func TestNeighboursThatNothingShows(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		othersNs float64
+		looks    int
+		want     stats.Verdict
+	}{
+		{"lxcfs", math.NaN(), 1, stats.Suspect},
+		{"rounded down", -3 * ms, 1, stats.Trusted},
+		{"none", 0, 1, stats.Trusted},
+		{"no look", 0, 0, stats.Trusted},
+	} {
+		s := series{probed: true}
+		r := s.concluded(40, func(int) Run {
+			run := keptFor(50, 0)
+			run.around = neighbours{float64(c.looks) * float64(run.WallNs), c.othersNs}
+			return run
+		})
+		if said := strings.Contains(strings.Join(r.Reasons, "; "), "other CPUs is not known here"); r.Verdict != c.want || said != (c.want == stats.Suspect) {
+			t.Errorf("%s: %s, %q", c.name, r.Verdict, r.Reasons)
+		}
+	}
+}
+
+func TestLooksUnderLXCFS(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "proc/stat"), []byte("cpu  9000000 0 0 100 0 0 0 0 0 0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(Setting{Root: os.DirFS(dir)})
+	defer r.close()
+	if _, _, others := r.look(); !math.IsNaN(others.OthersNs) || others.Stretches != 1 || !math.IsNaN(r.seen.othersNs) {
+		t.Errorf("%+v, %+v: what others used is not known", others, r.seen)
 	}
 }

@@ -27,6 +27,7 @@ type runner struct {
 	// recorder records tracepoints; nil until it is needed.
 	recorder *wakeupRecorder
 	root     fs.FS
+	whole    bool // /proc/stat tells of all programs
 	cpus     int
 	lookedAt time.Time  // when the machine was last looked at
 	seen     neighbours // the sum of the looks since the last run
@@ -61,6 +62,7 @@ func newRunner(setting Setting) *runner {
 	}
 	r.throttle, r.others = machine.OpenThrottling(r.root), machine.OpenContention(r.root)
 	r.processes, _ = process.OpenOthers()
+	r.whole = machine.StatIsWhole(r.root)
 	r.look()
 	r.stopped = r.throttle.StoppedNs()
 	return r
@@ -218,7 +220,9 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 		stopped := r.throttle.StoppedNs()
 		throttledNs, r.stopped = stopped-r.stopped, stopped
 	}
-	others = r.others.Look()
+	if others = r.others.Look(); !r.whole {
+		others.OthersNs = math.NaN()
+	}
 	if !before.IsZero() {
 		r.seen = neighbours{r.seen.passedNs + float64(r.lookedAt.Sub(before)), r.seen.othersNs + others.OthersNs}
 	}
