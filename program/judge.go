@@ -33,6 +33,7 @@ func (c *conclusion) judge() {
 	c.judgeOutside()
 	c.judgeServers()
 	c.judgeNeighbours()
+	c.judgeDisks()
 	c.judgeSharing()
 	if n := len(c.used); n < fewestChosen {
 		c.Lower(stats.Suspect, "%d runs are not enough for a 95 %% interval, %d are needed: %s", n, fewestChosen, c.moreRuns())

@@ -404,6 +404,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 		s.sentinels++
 	}
 	run.bound(cpus)
+	run.diskNs = s.diskNs(run, events)
 	s.recordings.add(run)
 	run.elsewhere = run.othersElsewhere(cpus)
 	run.allowForDeadline(s.waits(), s.timedWaits, blocked, threaded)

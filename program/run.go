@@ -30,6 +30,11 @@ type Run struct {
 	// around is the CPU time of others by the looks at the machine since the previous run; zero if there was no
 	// look. The looks also cover time between the runs.
 	around neighbours
+	// disks is what the disks did since the previous run, by the looks at the machine. usesDisks says that the program read
+	// from disks or wrote to files. diskNs is the most time for which it may have waited for disks, if it does.
+	disks     diskUse
+	usesDisks bool
+	diskNs    float64
 	// elsewhere is the number of other CPUs that others used on average during the run; NaN if unknown.
 	elsewhere float64
 	// InterruptsNs is the time that interrupts typically take from the run's CPU time.

@@ -25,18 +25,21 @@ type runner struct {
 	// run if the command's previous run was long enough.
 	processes *process.Others
 	// recorder records tracepoints; nil until it is needed.
-	recorder *wakeupRecorder
-	root     fs.FS
-	whole    bool // /proc/stat tells of all programs
-	cpus     int
-	lookedAt time.Time  // when the machine was last looked at
-	seen     neighbours // the sum of the looks since the last run
-	stolenNs float64    // the CPUs' steal at the last look
-	stopped  float64    // the time for which control groups were stopped, in nanoseconds, at the last look
-	hz       float64    // the core's rate at ratedAt
-	ratedAt  time.Time
-	found    map[string]string // the path of each command that was looked up
-	sharing  *sharingProbe
+	recorder  *wakeupRecorder
+	root      fs.FS
+	whole     bool // /proc/stat tells of all programs
+	cpus      int
+	disks     *disks
+	disksDid  diskUse    // at the last look
+	disksSeen diskUse    // since the last run
+	lookedAt  time.Time  // when the machine was last looked at
+	seen      neighbours // the sum of the looks since the last run
+	stolenNs  float64    // the CPUs' steal at the last look
+	stopped   float64    // the time for which control groups were stopped, in nanoseconds, at the last look
+	hz        float64    // the core's rate at ratedAt
+	ratedAt   time.Time
+	found     map[string]string // the path of each command that was looked up
+	sharing   *sharingProbe
 }
 
 // lookEvery is the least time between two looks at steal, throttling and contention. A look reads files of the
@@ -62,7 +65,7 @@ func newRunner(setting Setting) *runner {
 	}
 	r.throttle, r.others = machine.OpenThrottling(r.root), machine.OpenContention(r.root)
 	r.processes, _ = process.OpenOthers()
-	r.whole = machine.StatIsWhole(r.root)
+	r.whole, r.disks = machine.StatIsWhole(r.root), openDisks(r.root)
 	r.look()
 	r.stopped = r.throttle.StoppedNs()
 	return r
@@ -71,6 +74,7 @@ func newRunner(setting Setting) *runner {
 func (r *runner) close() {
 	r.launcher.Close()
 	r.others.Close()
+	r.disks.close()
 	r.recorder.close()
 }
 
@@ -98,6 +102,10 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		r.recorder.begin(&command)
 	}
 	var err error
+	var blocksBefore int64
+	if watched {
+		blocksBefore = childrenBlocks()
+	}
 	run.Run, err = r.launcher.Run(ctx, command)
 	run.eachCallNs = r.recorder.eachCallNs()
 	if recorded {
@@ -111,6 +119,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if watched {
 		run.slowedBefore, run.slowedAfter = slowedWhere(slowed, run.Events), slowedWhere(r.sharing.now(c.CPUs), run.Events)
 		run.slowedThere = r.sharing.after(c.CPUs, run.Events)
+		run.usesDisks = childrenBlocks() > blocksBefore
 	}
 	if time.Since(run.Started) > lookEvery && before > 0 {
 		run.CoreHz = (before + r.coreHz()) / 2
@@ -124,6 +133,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		run.StealNs, run.ThrottledNs, run.Contention = r.look()
 	}
 	run.around, r.seen = r.seen, neighbours{}
+	run.disks, r.disksSeen = r.disksSeen, diskUse{}
 	if run.ThrottledNs != 0 && !math.IsNaN(run.StealNs) {
 		run.Why = append(run.Why, "a control group that holds this process was throttled")
 	}
@@ -223,9 +233,15 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 	if others = r.others.Look(); !r.whole {
 		others.OthersNs = math.NaN()
 	}
+	disks := r.disks.look()
+	disks.ownRead, disks.ownWritten = ownBlocks()
 	if !before.IsZero() {
+		did := disks.since(r.disksDid)
+		did.passedNs = float64(r.lookedAt.Sub(before))
+		r.disksSeen = r.disksSeen.plus(did)
 		r.seen = neighbours{r.seen.passedNs + float64(r.lookedAt.Sub(before)), r.seen.othersNs + others.OthersNs}
 	}
+	r.disksDid = disks
 	return stolenNs, throttledNs, others
 }
 
