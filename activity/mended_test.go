@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
@@ -93,9 +92,6 @@ func TestTheftAtATickIsNoTick(t *testing.T) {
 	if got := trace.Gaps[50].Cause; a.Tick == nil || got != Hypervisor || a.Causes[TimerTick].MaxNs != 3000 {
 		t.Errorf("%v; causes %v", got, a.Causes)
 	}
-	if n := trace.Noise(a); n.WatchedNs != 390e6 {
-		t.Errorf("the theft is part of the running time in %+v", n)
-	}
 }
 
 // The kernel counted two interrupts of its own for four gaps, and nothing says which gaps they
@@ -115,25 +111,6 @@ func TestCountOfInterruptsDoesNotSayWhich(t *testing.T) {
 	}
 	if own := a.Own; own.Counted != 2 || own.LeastNs > 10000 || own.MostNs != 95000 || own.Open != 4 {
 		t.Errorf("%+v", own)
-	}
-}
-
-// Teeth without a gap cost nothing. A trace in which the thread never ran gives missing values, no
-// infinite ones.
-func TestShareLost(t *testing.T) {
-	for _, missing := range []float64{0, 0.2, 0.4} {
-		rng := rand.New(rand.NewPCG(uint64(10*missing), 11))
-		tick := source{cause: TimerTick, periodNs: 1e6, phaseNs: 3e5, leastNs: 5000, spreadNs: 1000, jitterNs: 100, missing: missing}
-		trace := world{lengthNs: 5e9, hz: 1000, tick: &tick}.simulate(rng).Trace
-		n := trace.Noise(Analyse(trace))
-		if want := float64(trace.Inactive()) / float64(trace.Length); math.Abs(n.ShareLost()/want-1) > 0.01 {
-			t.Errorf("%v missing: %v of the time is lost, want %v", missing, n.ShareLost(), want)
-		}
-	}
-	for _, trace := range []*Trace{{TickNs: 1}, {TickNs: 1, Length: 5, Gaps: []Gap{{0, 5, true, 0}}}} {
-		if n := trace.Noise(Analyse(trace)); math.IsNaN(n.ShareLost()) || math.IsNaN(n.IrregularPerSecond) {
-			t.Errorf("of %+v: %+v", trace, n)
-		}
 	}
 }
 

@@ -123,7 +123,7 @@ type Disturbance struct {
 // WithInterruptsOf returns the disturbance with what interrupts take by another one; the zero value stands for
 // none.
 func (d Disturbance) WithInterruptsOf(other Disturbance) Disturbance {
-	d.Regular, d.IrregularShare, d.IrregularPerSecond, d.IrregularWorstNs = other.Regular, other.IrregularShare, other.IrregularPerSecond, other.IrregularWorstNs
+	d.IrregularShare, d.IrregularPerSecond, d.IrregularWorstNs = other.IrregularShare, other.IrregularPerSecond, other.IrregularWorstNs
 	d.LessShare, d.MoreShare = other.LessShare, other.MoreShare
 	return d
 }

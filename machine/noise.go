@@ -24,9 +24,7 @@ type Noise struct {
 	// that the kernel knows of). It is 0 if nothing is known. All other fields relate to this
 	// running time.
 	WatchedNs float64
-	// Regular are the timers that take the CPU at a fixed period.
-	Regular []Interruption
-	// IrregularShare is the share of a thread's running time that is lost to all other gaps in
+	// IrregularShare is the share of a thread's running time that is lost to gaps in
 	// which the thread kept its CPU. IrregularPerSecond is the number of these gaps per second,
 	// and IrregularWorstNs the longest.
 	IrregularShare, IrregularPerSecond, IrregularWorstNs float64
@@ -52,27 +50,9 @@ func (n Noise) MostColdNs(bytes float64) float64 {
 	return ColdNs + n.RefillNs*(bytes+kernelBytes)/RefilledBytes
 }
 
-// Interruption is a timer that takes the CPU at a fixed period.
-type Interruption struct {
-	PeriodNs float64
-	// LeastNs, MedianNs and MeanNs are the times that one interruption takes. LeastNs may always
-	// be subtracted without overcompensating (Bryant 2003, section 9.4.3).
-	LeastNs, MedianNs, MeanNs float64
-	// Missing is the share of the periods in which the interruption did not occur.
-	Missing float64
-	// Kernel is true for this kernel's own tick, false for a timer of the host.
-	Kernel bool
-}
-
 // Known reports whether the CPU was observed.
 func (n Noise) Known() bool { return n.WatchedNs > 0 }
 
 // ShareLost returns the mean share of a thread's running time that is lost while the thread keeps
 // its CPU.
-func (n Noise) ShareLost() float64 {
-	share := n.IrregularShare
-	for _, r := range n.Regular {
-		share += (1 - r.Missing) * r.MeanNs / r.PeriodNs
-	}
-	return share
-}
+func (n Noise) ShareLost() float64 { return n.IrregularShare }

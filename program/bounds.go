@@ -219,7 +219,7 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float6
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The estimate is a median, and so is the number of interrupts in it. That of a Poisson distribution is less than ln 2 below
 	// its mean and less than 1/3 above. If the mean is at most ln 2, the median is 0.
-	if n := interruptsPerSecond(noise.Noise); n > 0 {
+	if n := noise.IrregularPerSecond; n > 0 {
 		each := 1e9 * share / n
 		fewer := func(p progress) float64 { return math.Min(share*p.ranNs, math.Ln2*each) }
 		if low.ranNs*n > math.Ln2*1e9 {
@@ -229,15 +229,4 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float6
 		r.slackUpOfLowNs += fewer(low)
 	}
 	r.HighNs = math.Max(r.HighNs, r.unsleptNs)
-}
-
-// interruptsPerSecond returns the number of interrupts per second of running time.
-func interruptsPerSecond(noise machine.Noise) float64 {
-	n := noise.IrregularPerSecond
-	for _, timer := range noise.Regular {
-		if timer.PeriodNs > 0 {
-			n += 1e9 / timer.PeriodNs * (1 - timer.Missing)
-		}
-	}
-	return n
 }
