@@ -2,5 +2,5 @@
 
 package program
 
-// counting returns an unknown Counting on this system.
-func counting() Counting { return Counting{Unknown: true} }
+// chargesByClock returns false: it is unknown how this system charges CPU time.
+func chargesByClock() bool { return false }

@@ -27,9 +27,7 @@ func Here(ctx context.Context, given Setting) (setting Setting, release func(), 
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if setting.Counting == (Counting{}) {
-		setting.Counting = counting()
-	}
+	setting.ByTicks = setting.ByTicks || !chargesByClock()
 	counter, err := env.Open(ctx, calibration, clock.BareCounters()...)
 	if err != nil {
 		return setting, release, ctx.Err()

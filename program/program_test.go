@@ -131,13 +131,13 @@ func TestTrajectoryOfAHandOver(t *testing.T) {
 func TestIntervalCounting(t *testing.T) {
 	r := process.Run{UserNs: 40e6, SystemNs: 30e6}
 	for _, c := range []struct {
-		counting  Counting
+		byTicks   bool
 		switches  int64
 		low, high float64
-	}{{Counting{TickNs: 10e6}, 0, 60e6, 80e6}, {Counting{TickNs: 10e6}, 1, 50e6, 90e6}, {Counting{Unknown: true}, 0, 60e6, 80e6}, {Counting{}, 9, 70e6 - 1e3, 70e6 + 1e3}, {Counting{TickNs: 10e6}, 100, 0, 1080e6}} {
+	}{{true, 0, 60e6, 80e6}, {true, 1, 50e6, 90e6}, {false, 9, 70e6 - 1e3, 70e6 + 1e3}, {true, 100, 0, 1080e6}} {
 		r.InvoluntarySwitches = c.switches
-		if low, high := IntervalCounting(r, c.counting); low != c.low || high != c.high {
-			t.Errorf("%+v, %d switches: %g to %g, want %g to %g", c.counting, c.switches, low, high, c.low, c.high)
+		if low, high := IntervalCounting(r, c.byTicks); low != c.low || high != c.high {
+			t.Errorf("by ticks %v, %d switches: %g to %g, want %g to %g", c.byTicks, c.switches, low, high, c.low, c.high)
 		}
 	}
 }

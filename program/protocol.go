@@ -143,7 +143,7 @@ func (c *conclusion) charges(ns float64) bool { return c.chargeError(ns) <= c.pl
 // chargeError returns how far the charged time may be off, as a share of ns.
 func (c *conclusion) chargeError(ns float64) float64 {
 	return c.typical(func(r *Run) float64 {
-		low, high := IntervalCounting(r.Run, c.setting.Counting)
+		low, high := IntervalCounting(r.Run, c.setting.ByTicks)
 		return (high - low) / 2 / ns
 	})
 }
@@ -152,7 +152,7 @@ func (c *conclusion) chargeError(ns float64) float64 {
 // exec. It does not include steal, which is not subtracted again.
 func (c *conclusion) charge() {
 	for i, r := range c.used {
-		low, high := IntervalCounting(r.Run, c.setting.Counting)
+		low, high := IntervalCounting(r.Run, c.setting.ByTicks)
 		before := r.traced.startNs
 		off := (r.HighNs + r.LowNs) / 2
 		charged := r.traced.high.atNs - r.traced.stolenNs

@@ -26,8 +26,8 @@ type Setting struct {
 	// Slowed returns the share by which independent instructions now take longer on the caller's CPU than on
 	// a core that nothing shares ([clock.PortProbe]); nil if it can't be measured.
 	Slowed func() float64
-	// Counting is how the kernel accounts for CPU time.
-	Counting Counting
+	// ByTicks tells that the kernel may charge CPU time in whole ticks, rather than by a clock.
+	ByTicks bool
 	// Reach holds the range of durations that each method measures within a tolerance, from a validation on
 	// this machine. If it is empty, the limits of the source hold (Bryant 2003, section 9.6).
 	Reach []Reach
@@ -72,14 +72,6 @@ func (s Setting) reaches(m Method, precision float64) (fromNs, toNs float64, ok 
 		fromNs, toNs = math.Max(fromNs, r.MinDurationNs), math.Min(toNs, r.MaxDurationNs)
 	}
 	return fromNs, toNs, ok
-}
-
-// Counting is how a kernel accounts for CPU time.
-type Counting struct {
-	// TickNs is the tick of a kernel that charges whole ticks; 0 if the kernel charges by a clock, or if
-	// Unknown is set.
-	TickNs  float64
-	Unknown bool
 }
 
 // checks returns the noise that is known, to which looks add.
