@@ -15,9 +15,10 @@ func TestTimeBounds(t *testing.T) {
 }
 
 // checkBounds checks that the time really used lies within the bounds that the ticks imply.
-func checkBounds(t interface{ Errorf(string, ...any) }, process string, a Account) {
-	above, below := a.Bounds()
-	if used := a.Used.SumNs(); used < above || used == above && above > 0 || used >= below && a.Segments > 0 {
-		t.Errorf("%s used %v ns in %d segments, out of (%v, %v) as %d ticks imply", process, used, a.Segments, above, below, a.Ticks())
+func checkBounds(t *testing.T, what string, ticks, segments int, intervalNs, usedNs float64) {
+	t.Helper()
+	above, below := TimeBounds(ticks, segments, intervalNs)
+	if usedNs < above || usedNs == above && above > 0 || usedNs >= below && segments > 0 {
+		t.Errorf("%s: used %v ns in %d segments, out of (%v, %v) as %d ticks imply", what, usedNs, segments, above, below, ticks)
 	}
 }

@@ -5,17 +5,18 @@ import (
 	"io/fs"
 
 	"chronoscope/machine"
+	"chronoscope/stats"
 )
 
 // Accounts are the CPU times that the kernel has charged so far to the calling thread, to its
 // process and to a CPU. A program can ask for these counters instead of recording a trace. Only
-// differences mean something. A counter that could not be read is nil, and Caveats gives the
-// reason.
+// differences mean something. A counter that could not be read is missing, and Caveats gives
+// the reason.
 type Accounts struct {
-	// Thread and Process are the results of getrusage(2), in steps of a microsecond.
-	Thread, Process *CPUTime
-	// Times is the result of times(2) for the process, in whole ticks of 10 ms.
-	Times *CPUTime
+	// ThreadNs and ProcessNs are the results of getrusage(2), in steps of a microsecond.
+	ThreadNs, ProcessNs stats.Float
+	// TimesNs is the result of times(2) for the process, in whole ticks of 10 ms.
+	TimesNs stats.Float
 	// CPU is the CPU's line in /proc/stat, in whole ticks of 10 ms.
 	CPU *machine.CPUTimes
 	// Caveats says which counters could not be read, and why.
@@ -48,8 +49,8 @@ func (a *Accounts) lack(format string, args ...any) {
 // have.
 func (a Accounts) Since(before Accounts) Accounts {
 	since := Accounts{
-		Thread: spent(a.Thread, before.Thread), Process: spent(a.Process, before.Process),
-		Times: spent(a.Times, before.Times), Caveats: a.Caveats,
+		ThreadNs: spent(a.ThreadNs, before.ThreadNs), ProcessNs: spent(a.ProcessNs, before.ProcessNs),
+		TimesNs: spent(a.TimesNs, before.TimesNs), Caveats: a.Caveats,
 	}
 	if a.CPU != nil && before.CPU != nil {
 		times := a.CPU.Since(*before.CPU)
@@ -58,13 +59,7 @@ func (a Accounts) Since(before Accounts) Accounts {
 	return since
 }
 
-func spent(now, before *CPUTime) *CPUTime {
-	if now == nil || before == nil {
-		return nil
-	}
-	since := now.Since(*before)
-	return &since
-}
+func spent(now, before stats.Float) stats.Float { return stats.FloatOf(now.Value() - before.Value()) }
 
 // userTickNs is a tick of times(2): USER_HZ is 100, whatever the rate of the kernel's own tick
 // (time(7)).

@@ -1,38 +1,31 @@
 package activity
 
 import (
-	"fmt"
-
 	"golang.org/x/sys/unix"
+
+	"chronoscope/stats"
 )
 
-// readProcess reads what the kernel has charged to the thread and its process.
+// readProcess reads what the kernel has charged to the thread and its process, in both modes together.
 func (a *Accounts) readProcess() {
-	if thread, err := usage(unix.RUSAGE_THREAD); err == nil {
-		a.Thread = &thread
-	} else {
-		a.lack("the accounts of the thread: %v", err)
-	}
-	if process, err := usage(unix.RUSAGE_SELF); err == nil {
-		a.Process = &process
-	} else {
-		a.lack("the accounts of the process: %v", err)
-	}
+	a.ThreadNs = a.usage("thread", unix.RUSAGE_THREAD)
+	a.ProcessNs = a.usage("process", unix.RUSAGE_SELF)
 	var t unix.Tms
 	if _, err := unix.Times(&t); err != nil {
 		a.lack("the accounts of the process in ticks: times: %v: allow the system call", err)
 		return
 	}
-	a.Times = &CPUTime{UserNs: float64(t.Utime) * userTickNs, SystemNs: float64(t.Stime) * userTickNs}
+	a.TimesNs = stats.FloatOf(float64(t.Utime+t.Stime) * userTickNs)
 }
 
 // usage returns the CPU time that getrusage(2) reports.
-func usage(who int) (CPUTime, error) {
+func (a *Accounts) usage(of string, who int) stats.Float {
 	var u unix.Rusage
 	if err := unix.Getrusage(who, &u); err != nil {
-		return CPUTime{}, fmt.Errorf("getrusage: %w: allow the system call", err)
+		a.lack("the accounts of the %s: getrusage: %v: allow the system call", of, err)
+		return stats.Float{}
 	}
-	return CPUTime{UserNs: float64(u.Utime.Nano()), SystemNs: float64(u.Stime.Nano())}, nil
+	return stats.FloatOf(float64(u.Utime.Nano() + u.Stime.Nano()))
 }
 
 // threadNumber returns the number of the calling thread.

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"chronoscope/machine"
+	"chronoscope/stats"
 )
 
 func procStat(text string) fs.FS { return fstest.MapFS{"proc/stat": {Data: []byte(text)}} }
@@ -25,7 +26,7 @@ func TestCPUAccount(t *testing.T) {
 	}
 }
 
-// A counter that can't be read is nil, and a caveat gives the reason.
+// A counter that can't be read is missing, and a caveat gives the reason.
 func TestCPUAccountAbsent(t *testing.T) {
 	for _, c := range []struct {
 		root fs.FS
@@ -53,15 +54,15 @@ func TestCPUAccountAbsent(t *testing.T) {
 
 func TestAccountsSince(t *testing.T) {
 	before := Accounts{
-		Thread: &CPUTime{1, 2}, Times: &CPUTime{10e6, 0},
+		ThreadNs: stats.FloatOf(3), TimesNs: stats.FloatOf(10e6),
 		CPU: &machine.CPUTimes{UserNs: 10, SystemNs: 20, IdleNs: 100, InterruptsNs: 3, StolenNs: 4},
 	}
 	after := Accounts{
-		Thread: &CPUTime{5, 7}, Process: &CPUTime{50, 60}, Times: &CPUTime{30e6, 10e6},
+		ThreadNs: stats.FloatOf(12), ProcessNs: stats.FloatOf(110), TimesNs: stats.FloatOf(40e6),
 		CPU: &machine.CPUTimes{UserNs: 40, SystemNs: 30, IdleNs: 90, InterruptsNs: 5, StolenNs: 8},
 	}
 	want := Accounts{
-		Thread: &CPUTime{4, 5}, Times: &CPUTime{20e6, 10e6},
+		ThreadNs: stats.FloatOf(9), TimesNs: stats.FloatOf(30e6),
 		CPU: &machine.CPUTimes{UserNs: 30, SystemNs: 10, IdleNs: 0, InterruptsNs: 2, StolenNs: 4},
 	}
 	if got := after.Since(before); !reflect.DeepEqual(got, want) {
@@ -76,13 +77,14 @@ func TestReadAccountsLive(t *testing.T) {
 	before := ReadAccounts(os.DirFS("/"), 0)
 	after := ReadAccounts(os.DirFS("/"), 0)
 	since := after.Since(before)
-	if since.Thread != nil && (since.Thread.UserNs < 0 || since.Thread.SystemNs < 0) {
-		t.Errorf("the thread's time fell: %+v", since.Thread)
+	if since.ThreadNs.Value() < 0 {
+		t.Errorf("the thread's time fell by %v ns", since.ThreadNs)
 	}
-	if missing := after.Thread == nil || after.Process == nil || after.Times == nil || after.CPU == nil; missing != (len(after.Caveats) > 0) {
+	refused := !after.ThreadNs.Known() || !after.ProcessNs.Known() || !after.TimesNs.Known()
+	if missing := refused || after.CPU == nil; missing != (len(after.Caveats) > 0) {
 		t.Errorf("%+v", after)
 	}
-	if runtime.GOOS == "linux" && (after.Thread == nil || after.Process == nil || after.Times == nil) {
+	if runtime.GOOS == "linux" && refused {
 		t.Errorf("the system calls are refused: %v", after.Caveats)
 	}
 }

@@ -146,9 +146,9 @@ func TestTicksWithoutLength(t *testing.T) {
 // at the kernel's counters count as used.
 func TestParkedTimeIsNotUsed(t *testing.T) {
 	trace := &Trace{TickNs: 1, Length: 100e6, Gaps: []Gap{{10e6, 5e3, true, Runtime}, {20e6, 40e6, true, Runtime}}}
-	thread, others := trace.Charge(&Comb{Period: stats.Estimate{Value: 4e6}, PhaseNs: 1e6, Source: TimerTick})
-	if used := thread.Used.SumNs(); used != 60e6 || others.Ticks() != 10 {
-		t.Errorf("used %v ns, and %d ticks are others'; want 60e6 and 10", used, others.Ticks())
+	ticks, _, used := trace.charge(&Comb{Period: stats.Estimate{Value: 4e6}, PhaseNs: 1e6, Source: TimerTick})
+	if used != 60e6 || ticks != 25-10 {
+		t.Errorf("used %v ns, charged %d ticks; want 60e6 and all but 10 of 25", used, ticks)
 	}
 }
 

@@ -1,7 +1,7 @@
 package activity
 
 import (
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -152,7 +152,7 @@ func TestThrottledChild(t *testing.T) {
 			return false
 		}
 	})
-	if err := gob.NewEncoder(os.Stdout).Encode(trace); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(trace); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -203,7 +203,7 @@ func TestThrottledByControlGroup(t *testing.T) {
 	}
 	in.Close()
 	var trace Trace
-	if err := gob.NewDecoder(out).Decode(&trace); err != nil {
+	if err := json.NewDecoder(out).Decode(&trace); err != nil {
 		t.Fatalf("the child's trace: %v", err)
 	}
 	periods, ns := group.throttled(t)

@@ -60,35 +60,6 @@ func (t *Trace) tooth(gap int, c *Comb) float64 {
 	return math.Round((t.Ns(t.Gaps[gap].Start) - c.PhaseNs) / c.Period.Value)
 }
 
-// Charge returns what accounting by the ticks of a comb would charge to the traced thread, and to
-// all others that had its CPU (Bryant 2003, practice problem 9.5). It also fills in the time that
-// they really used. The thread's user time is the time in which it was active. Its system time is
-// the length of the gaps in which it kept the CPU: for interrupts, page faults, and its own looks
-// at the kernel's counters.
-//
-// A tick that begins a gap finds the thread active. A tick that fell into a gap is charged to the
-// thread that had the CPU then. The mode of other threads is not known: all their time counts as
-// user time.
-func (t *Trace) Charge(tick *Comb) (thread, others Account) {
-	interval := tick.Period.Value
-	if t.Kernel.TickHz > 0 {
-		interval = 1e9 / t.Kernel.TickHz
-	}
-	thread.IntervalNs, others.IntervalNs = interval, interval
-	for _, k := range t.Ticks(tick) {
-		switch {
-		case !k.Hidden():
-			thread.charge(false)
-		case t.lost(k.Gap, tick):
-			others.charge(false)
-		default:
-			thread.charge(t.Gaps[k.Gap].inKernel())
-		}
-	}
-	t.use(&thread, &others, tick)
-	return thread, others
-}
-
 // Accounting compares the time that accounting by ticks charges to the traced thread with the time
 // that it really used and with the kernel's own accounts.
 type Accounting struct {
@@ -114,38 +85,54 @@ func (t *Trace) Accounting(tick *Comb) *Accounting {
 	if tick == nil {
 		return nil
 	}
-	thread, _ := t.Charge(tick)
-	a := &Accounting{Ticks: thread.Ticks(), ChargedNs: thread.Charged().SumNs(), UsedNs: thread.Used.SumNs()}
-	a.AboveNs, a.BelowNs = thread.Bounds()
+	interval := tick.Period.Value
+	if t.Kernel.TickHz > 0 {
+		interval = 1e9 / t.Kernel.TickHz
+	}
+	ticks, segments, usedNs := t.charge(tick)
+	a := &Accounting{
+		Ticks: ticks, ChargedNs: float64(ticks) * interval, UsedNs: usedNs,
+		ThreadNs: t.Accounts.ThreadNs, ProcessNs: t.Accounts.ProcessNs, TimesNs: t.Accounts.TimesNs,
+	}
+	a.AboveNs, a.BelowNs = TimeBounds(ticks, segments, interval)
 	a.LongRunInactive, _ = t.LongRunInactive(tick) // if there are too few cycles, only the bounds are missing
-	a.ThreadNs, a.ProcessNs, a.TimesNs = t.Accounts.Thread.known(), t.Accounts.Process.known(), t.Accounts.Times.known()
 	if cpu := t.Accounts.CPU; cpu != nil {
 		a.CPUBusyNs = stats.FloatOf(cpu.RanNs())
 	}
 	return a
 }
 
-// use fills in the time that was really used, and the number of segments. If two gaps without the
-// CPU touch, there is no segment of the thread between them.
-func (t *Trace) use(thread, others *Account, tick *Comb) {
-	running := false
-	for p := range t.Periods {
-		ns := t.Ns(p.Ticks)
-		switch {
-		case !p.Active && t.lost(p.Number, tick):
-			others.Used.add(false, ns)
-			if running || others.Segments == 0 {
-				others.Segments++
-			}
-			running = false
-		case p.Ticks > 0:
-			thread.Used.add(!p.Active, ns)
-			if !running {
-				thread.Segments++
-			}
-			running = true
+// charge returns the number of ticks of a comb that accounting by ticks would charge to the traced thread (Bryant 2003,
+// practice problem 9.5), the number of stretches in which the CPU ran nothing but the thread and interrupts, and the time
+// that the thread really used: when it was active, and in the gaps in which it kept the CPU (interrupts, page faults, its
+// own looks at the kernel's counters).
+//
+// A tick that begins a gap finds the thread active. A tick that fell into a gap is charged to the thread that had the CPU
+// then. Two gaps without the CPU that touch have no stretch of the thread between them.
+func (t *Trace) charge(tick *Comb) (ticks, segments int, usedNs float64) {
+	for _, k := range t.Ticks(tick) {
+		if !k.Hidden() || !t.lost(k.Gap, tick) {
+			ticks++
 		}
 	}
+	running := false
+	var activeNs, keptNs float64
+	for p := range t.Periods {
+		if !p.Active && t.lost(p.Number, tick) {
+			running = false
+			continue
+		}
+		if p.Ticks > 0 && !running {
+			running = true
+			segments++
+		}
+		if p.Active {
+			activeNs += t.Ns(p.Ticks)
+		} else {
+			keptNs += t.Ns(p.Ticks)
+		}
+	}
+	return ticks, segments, activeNs + keptNs
 }
 
 // lost reports whether the thread lost the CPU in that gap: a counter says so, or the gap is longer
@@ -161,7 +148,3 @@ func (t *Trace) lost(gap int, tick *Comb) bool {
 		return tick != nil && t.Ns(g.Ticks) > tick.Period.Value/2
 	}
 }
-
-// inKernel reports whether the thread spent the gap in kernel mode. Interrupts don't count: they
-// delay the tick, which then finds the thread in the mode that it had before.
-func (g Gap) inKernel() bool { return g.Cause == PageFault || g.Cause == Runtime }

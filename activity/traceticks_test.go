@@ -56,31 +56,26 @@ func TestFiguresCharged(t *testing.T) {
 	for _, c := range []struct {
 		number                 string
 		mhz, activeMs          float64
-		ticks, others          int
-		segments, otherOnes    int
+		ticks, segments        int
 		heldAtLeast, heldUnder float64 // in ms, by practice problem 9.4
 	}{
-		{"9.3", 549.9, 63.7, 7, 0, 1, 0, 60, 80},
-		{"9.5", 548.1, 47.6, 5, 4, 4, 4, 10, 90},
+		{"9.3", 549.9, 63.7, 7, 1, 60, 80},
+		{"9.5", 548.1, 47.6, 5, 4, 10, 90},
 	} {
 		trace := figure(t, c.number, c.mhz)
 		a := Analyse(trace)
-		thread, others := trace.Charge(a.Tick)
-		if thread.UserTicks != c.ticks || thread.SystemTicks != 0 || others.Ticks() != c.others || thread.Charged().UserNs != float64(c.ticks)*10e6 {
-			t.Errorf("Figure %s: charged %+v, others %+v; want %d and %d ticks", c.number, thread, others, c.ticks, c.others)
+		if ticks, segments, _ := trace.charge(a.Tick); ticks != c.ticks || segments != c.segments {
+			t.Errorf("Figure %s: %d ticks in %d segments, want %d in %d", c.number, ticks, segments, c.ticks, c.segments)
 		}
-		if math.Abs(thread.Used.UserNs/1e6-c.activeMs) > 0.05 {
-			t.Errorf("Figure %s: active for %.2f ms, want %.1f", c.number, thread.Used.UserNs/1e6, c.activeMs)
+		if active := trace.Ns(trace.Length-trace.Inactive()) / 1e6; math.Abs(active-c.activeMs) > 0.05 {
+			t.Errorf("Figure %s: active for %.2f ms, want %.1f", c.number, active, c.activeMs)
 		}
-		if thread.Segments != c.segments || others.Segments != c.otherOnes {
-			t.Errorf("Figure %s: %d and %d segments, want %d and %d", c.number, thread.Segments, others.Segments, c.segments, c.otherOnes)
+		got := trace.Accounting(a.Tick)
+		if got.ChargedNs != float64(c.ticks)*10e6 || got.AboveNs != c.heldAtLeast*1e6 || got.BelowNs != c.heldUnder*1e6 {
+			t.Errorf("Figure %s: %+v", c.number, got)
 		}
-		if above, below := thread.Bounds(); above != c.heldAtLeast*1e6 || below != c.heldUnder*1e6 {
-			t.Errorf("Figure %s: %v to %v ns", c.number, above, below)
-		}
-		checkBounds(t, "Figure "+c.number, thread)
-		if sum := thread.Used.SumNs() + others.Used.SumNs(); math.Abs(sum-trace.Ns(trace.Length)) > 1 {
-			t.Errorf("Figure %s: %v ns used, in a trace of %v", c.number, sum, trace.Ns(trace.Length))
+		if got.UsedNs < c.activeMs*1e6-50e3 || got.UsedNs <= got.AboveNs || got.UsedNs >= got.BelowNs {
+			t.Errorf("Figure %s: used %v ns, active for %v ms, which the ticks put from %v to %v ns", c.number, got.UsedNs, c.activeMs, got.AboveNs, got.BelowNs)
 		}
 	}
 }
@@ -142,41 +137,43 @@ func TestTicksOfSimulatedTraces(t *testing.T) {
 				hidden++
 			}
 		}
-		thread, others := k.trace.Charge(&k.comb)
-		if thread.UserTicks != len(ticks)-hidden || thread.SystemTicks != 0 || others.Ticks() != hidden {
-			t.Errorf("seed %d: charged %+v, others %+v, of %d with %d hidden", seed, thread, others, len(ticks), hidden)
+		charged, segments, used := k.trace.charge(&k.comb)
+		if charged != len(ticks)-hidden {
+			t.Errorf("seed %d: charged %d ticks of %d with %d hidden", seed, charged, len(ticks), hidden)
 		}
-		checkBounds(t, "the thread", thread)
-		checkBounds(t, "others", others)
-		if sum := thread.Used.SumNs() + others.Used.SumNs(); math.Abs(sum-float64(k.trace.Length)) > 1 {
-			t.Errorf("seed %d: %v ns used of %v", seed, sum, k.trace.Length)
+		checkBounds(t, "the thread", charged, segments, k.comb.Period.Value, used)
+		left := k.trace.Length
+		for _, g := range k.trace.Gaps {
+			if g.Cause == Preempted {
+				left -= g.Ticks
+			}
+		}
+		if math.Abs(used-float64(left)) > 1 {
+			t.Errorf("seed %d: %v ns used, want %v", seed, used, left)
 		}
 	}
 }
 
 // A tick that fell into a gap is charged to the thread that had the CPU in the gap.
 func TestHiddenTicksByCause(t *testing.T) {
-	for cause, want := range map[Cause]string{
-		Preempted: "others", Throttled: "others", Stopped: "others", Migrated: "others",
-		PageFault: "system", Runtime: "system", Interrupt: "user", Hypervisor: "user", Unexplained: "user",
+	for cause, want := range map[Cause]int{
+		Preempted: 0, Throttled: 0, Stopped: 0, Migrated: 0,
+		PageFault: 1, Runtime: 1, Interrupt: 1, Hypervisor: 1, Unexplained: 1,
 	} {
 		trace := &Trace{TickNs: 1, Length: 1e6, Gaps: []Gap{{Start: 400e3, Ticks: 200e3, Cause: cause}}}
-		thread, others := trace.Charge(&Comb{Period: stats.Estimate{Value: 1e6}, PhaseNs: 500e3})
-		got := map[string]int{"user": thread.UserTicks, "system": thread.SystemTicks, "others": others.Ticks()}
-		if got[want] != 1 || got["user"]+got["system"]+got["others"] != 1 {
-			t.Errorf("%v: %v, want it charged to %s", cause, got, want)
+		if ticks, _, _ := trace.charge(&Comb{Period: stats.Estimate{Value: 1e6}, PhaseNs: 500e3}); ticks != want {
+			t.Errorf("%v: charged %d, want %d", cause, ticks, want)
 		}
 	}
 }
 
-// Two gaps without the CPU that touch are one segment of the other threads.
+// Two gaps without the CPU that touch have no segment between them.
 func TestTouchingLosses(t *testing.T) {
 	trace := &Trace{TickNs: 1, Length: 100, Gaps: []Gap{
 		{Start: 10, Ticks: 10, Cause: Preempted}, {Start: 20, Ticks: 5, Cause: Stopped}, {Start: 60, Ticks: 5, Cause: Preempted},
 	}}
-	thread, others := trace.Charge(&Comb{Period: stats.Estimate{Value: 100}, PhaseNs: 50})
-	if thread.Segments != 3 || others.Segments != 2 || others.Used.SumNs() != 20 || thread.Used.SumNs() != 80 {
-		t.Errorf("%+v, others %+v", thread, others)
+	if _, segments, used := trace.charge(&Comb{Period: stats.Estimate{Value: 100}, PhaseNs: 50}); segments != 3 || used != 80 {
+		t.Errorf("%v ns in %d segments", used, segments)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"chronoscope/activity"
 )
 
 // Span is a stretch of time in which a CPU ran one process in one mode.
@@ -23,11 +21,11 @@ type Span struct {
 // the process named "".
 //
 // The spans have to follow one another in time; gaps between them are idle.
-func Charge(spans []Span, ticksNs []float64, intervalNs float64) (map[string]activity.Account, error) {
+func Charge(spans []Span, ticksNs []float64, intervalNs float64) (map[string]Account, error) {
 	if err := checkSpans(spans); err != nil {
 		return nil, err
 	}
-	accounts := map[string]activity.Account{}
+	accounts := map[string]Account{}
 	for i, s := range spans {
 		a := accounts[s.Process]
 		if s.System {

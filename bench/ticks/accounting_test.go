@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"chronoscope/activity"
 )
 
 // readTimeline reads the timeline of Figures 9.2 and 9.7, whose letters stand for
@@ -48,9 +46,9 @@ func TestFigure97(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for process, want := range map[string]struct{ charged, used activity.CPUTime }{
-		"A": {activity.CPUTime{UserNs: 110e6, SystemNs: 40e6}, activity.CPUTime{UserNs: 120e6, SystemNs: 33.3e6}},
-		"B": {activity.CPUTime{UserNs: 70e6, SystemNs: 30e6}, activity.CPUTime{UserNs: 73.3e6, SystemNs: 23.3e6}},
+	for process, want := range map[string]struct{ charged, used CPUTime }{
+		"A": {CPUTime{UserNs: 110e6, SystemNs: 40e6}, CPUTime{UserNs: 120e6, SystemNs: 33.3e6}},
+		"B": {CPUTime{UserNs: 70e6, SystemNs: 30e6}, CPUTime{UserNs: 73.3e6, SystemNs: 23.3e6}},
 	} {
 		a := accounts[process]
 		if a.Charged() != want.charged || math.Abs(a.Used.UserNs-want.used.UserNs) > 0.05e6 || math.Abs(a.Used.SystemNs-want.used.SystemNs) > 0.05e6 {
@@ -61,7 +59,7 @@ func TestFigure97(t *testing.T) {
 }
 
 // checkBounds checks that the time really used is within what the ticks imply.
-func checkBounds(t interface{ Errorf(string, ...any) }, process string, a activity.Account) {
+func checkBounds(t interface{ Errorf(string, ...any) }, process string, a Account) {
 	above, below := a.Bounds()
 	if used := a.Used.SumNs(); used < above || used == above && above > 0 || used >= below && a.Segments > 0 {
 		t.Errorf("%s used %v ns in %d segments, out of (%v, %v) as %d ticks imply", process, used, a.Segments, above, below, a.Ticks())
@@ -80,9 +78,9 @@ func TestChargeByHand(t *testing.T) {
 		ms("B", true, 52, 60), ms("A", false, 60, 85),
 	}
 	got, err := Charge(spans, []float64{10e6, 20e6, 30e6, 40e6, 50e6, 60e6, 70e6, 80e6}, 10e6)
-	want := map[string]activity.Account{
-		"A": {IntervalNs: 10e6, UserTicks: 3, SystemTicks: 1, Segments: 2, Used: activity.CPUTime{UserNs: 39e6, SystemNs: 8e6}},
-		"B": {IntervalNs: 10e6, UserTicks: 2, SystemTicks: 1, Segments: 2, Used: activity.CPUTime{UserNs: 16e6, SystemNs: 10e6}},
+	want := map[string]Account{
+		"A": {IntervalNs: 10e6, UserTicks: 3, SystemTicks: 1, Segments: 2, Used: CPUTime{UserNs: 39e6, SystemNs: 8e6}},
+		"B": {IntervalNs: 10e6, UserTicks: 2, SystemTicks: 1, Segments: 2, Used: CPUTime{UserNs: 16e6, SystemNs: 10e6}},
 		"":  {IntervalNs: 10e6, UserTicks: 1},
 	}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"chronoscope/activity"
 	"chronoscope/clock"
 	"chronoscope/stats"
 )
@@ -90,18 +89,18 @@ func workAsLongAs(call func()) int {
 
 // observation is how a thread's account changed.
 type observation struct {
-	readings []activity.CPUTime // at least stepNs apart
+	readings []CPUTime // at least stepNs apart
 	changes  int
-	last     activity.CPUTime
+	last     CPUTime
 }
 
 // observe reads an account with work in between, until work returns false or enough steps were observed.
-func observe(read func() (activity.CPUTime, error), work func() bool) (*observation, error) {
+func observe(read func() (CPUTime, error), work func() bool) (*observation, error) {
 	first, err := read()
 	if err != nil {
 		return nil, err
 	}
-	o := &observation{readings: append(make([]activity.CPUTime, 0, observedSteps+1), first), last: first}
+	o := &observation{readings: append(make([]CPUTime, 0, observedSteps+1), first), last: first}
 	for len(o.readings) <= observedSteps && work() {
 		now, err := read()
 		if err != nil {
@@ -112,7 +111,7 @@ func observe(read func() (activity.CPUTime, error), work func() bool) (*observat
 	return o, nil
 }
 
-func (o *observation) take(now activity.CPUTime) {
+func (o *observation) take(now CPUTime) {
 	if now != o.last {
 		o.changes++
 		o.last = now
@@ -180,8 +179,8 @@ func (o *observation) split() Counting {
 // wholeSteps returns the steps from tick to tick: those about as long as the longest quarter. A kernel that
 // splits by ticks also updates the sum when the thread loses its CPU. The step that ends there is split in the
 // proportion of earlier ticks, and would mislead.
-func (o *observation) wholeSteps() []activity.CPUTime {
-	var steps, whole []activity.CPUTime
+func (o *observation) wholeSteps() []CPUTime {
+	var steps, whole []CPUTime
 	var ns []float64
 	for i := 1; i < len(o.readings); i++ {
 		step := o.readings[i].Since(o.readings[i-1])
@@ -198,10 +197,10 @@ func (o *observation) wholeSteps() []activity.CPUTime {
 }
 
 // usageOfThread returns the CPU time of the calling thread by getrusage(2).
-func usageOfThread() (activity.CPUTime, error) {
+func usageOfThread() (CPUTime, error) {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
-		return activity.CPUTime{}, fmt.Errorf("getrusage: %w: allow the system call", err)
+		return CPUTime{}, fmt.Errorf("getrusage: %w: allow the system call", err)
 	}
-	return activity.CPUTime{UserNs: float64(u.Utime.Nano()), SystemNs: float64(u.Stime.Nano())}, nil
+	return CPUTime{UserNs: float64(u.Utime.Nano()), SystemNs: float64(u.Stime.Nano())}, nil
 }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"chronoscope/activity"
 )
 
 // simulatedKernel charges CPU time to a thread in one of the three ways of
@@ -22,7 +20,7 @@ type simulatedKernel struct {
 	user, system                float64 // time in either mode, up to now
 	ticks                       struct{ user, system float64 }
 	ran                         float64 // sum as of the last update
-	shown                       activity.CPUTime
+	shown                       CPUTime
 }
 
 // run lets the thread run in one mode.
@@ -59,9 +57,9 @@ func (k *simulatedKernel) update() {
 	k.ran = k.nowNs
 	switch {
 	case k.sum == CountsTicks:
-		k.shown = activity.CPUTime{UserNs: k.ticks.user * k.tickNs, SystemNs: k.ticks.system * k.tickNs}
+		k.shown = CPUTime{UserNs: k.ticks.user * k.tickNs, SystemNs: k.ticks.system * k.tickNs}
 	case k.split == CountsTime:
-		k.shown = activity.CPUTime{UserNs: k.user, SystemNs: k.system}
+		k.shown = CPUTime{UserNs: k.user, SystemNs: k.system}
 	default:
 		system := k.ran
 		if k.ticks.system == 0 {
@@ -73,17 +71,17 @@ func (k *simulatedKernel) update() {
 		if k.ran-system < k.shown.UserNs {
 			system = k.ran - k.shown.UserNs
 		}
-		k.shown = activity.CPUTime{UserNs: k.ran - system, SystemNs: system}
+		k.shown = CPUTime{UserNs: k.ran - system, SystemNs: system}
 	}
 }
 
 // read is the account in whole microseconds.
-func (k *simulatedKernel) read() (activity.CPUTime, error) {
+func (k *simulatedKernel) read() (CPUTime, error) {
 	k.run(true, 2000+1000*k.rng.Float64())
 	if k.split == CountsTime {
 		k.update()
 	}
-	return activity.CPUTime{UserNs: 1e3 * math.Floor(k.shown.UserNs/1e3), SystemNs: 1e3 * math.Floor(k.shown.SystemNs/1e3)}, nil
+	return CPUTime{UserNs: 1e3 * math.Floor(k.shown.UserNs/1e3), SystemNs: 1e3 * math.Floor(k.shown.SystemNs/1e3)}, nil
 }
 
 // However a kernel counts it is told, on quiet and on busy machines, whatever the
@@ -141,7 +139,7 @@ func TestGranularityOfSimulatedKernels(t *testing.T) {
 // error.
 func TestGranularityOfNothing(t *testing.T) {
 	rounds := 0
-	o, err := observe(func() (activity.CPUTime, error) { return activity.CPUTime{UserNs: 5e6, SystemNs: 5e6}, nil }, func() bool { rounds++; return rounds < 100 })
+	o, err := observe(func() (CPUTime, error) { return CPUTime{UserNs: 5e6, SystemNs: 5e6}, nil }, func() bool { rounds++; return rounds < 100 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +147,7 @@ func TestGranularityOfNothing(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	refused := errors.New("refused")
-	if _, err := observe(func() (activity.CPUTime, error) { return activity.CPUTime{}, refused }, func() bool { return true }); !errors.Is(err, refused) {
+	if _, err := observe(func() (CPUTime, error) { return CPUTime{}, refused }, func() bool { return true }); !errors.Is(err, refused) {
 		t.Error(err)
 	}
 }
