@@ -56,9 +56,6 @@ type Analysis struct {
 
 	// Tick is the comb of this kernel's timer; nil if none was found.
 	Tick *Comb `json:"-"`
-	// Timer compares the kernel's count of timer interrupts on this CPU with those found in the
-	// trace; nil if the kernel does not count them.
-	Timer *TimerCount `json:"-"`
 }
 
 // TimedPeriod is a period of a trace, in ticks and in time.
@@ -79,25 +76,12 @@ type Interrupts struct {
 	Count    int            `json:"count"`  // interrupts that began a gap
 	Hidden   int            `json:"hidden"` // interrupts that fell into a gap
 	Costs
-	// Counted is how many timer interrupts the kernel counted on this CPU, and Sleepers how many
-	// gaps are attributed to timers that wake a sleeping thread. Both are nil if the kernel does
-	// not count them.
+	// Counted is how many timer interrupts the kernel counted on this CPU, in the part of the trace whose gaps were
+	// kept. It may exceed the sum of the other counts, since some interrupts can't be seen in the trace, for example in
+	// gaps that the recording itself made (Gap.Own). Sleepers is how many gaps are attributed to timers that wake a
+	// sleeping thread. Both are nil if the kernel does not count them.
 	Counted  *int `json:"counted"`
 	Sleepers *int `json:"sleepers"`
-}
-
-// TimerCount compares how many timer interrupts the kernel counted on the trace's CPU with those
-// that were found in the trace. Counted may exceed the sum of the other fields, since some
-// interrupts can't be seen in the trace, for example in gaps that the recording itself made
-// (Gap.Own).
-type TimerCount struct {
-	// Counted is how many the kernel counted, in the part of the trace whose gaps were kept.
-	Counted int
-	// Teeth and Hidden are those of the tick's [Comb].
-	Teeth, Hidden int
-	// Sleepers is the number of gaps that are attributed to the remaining interrupts: a timer also
-	// wakes sleeping threads.
-	Sleepers int
 }
 
 // Total is the number of gaps of one cause, and the time that they took.
@@ -134,26 +118,18 @@ func Analyse(t *Trace) *Analysis {
 	if t.Kernel.Virtual {
 		t.blameJoins(func(c Cause) bool { return c == Hypervisor })
 	}
-	t.blameRest(a)
+	timers, sleepers := t.blameRest(a)
 	a.sum(t)
-	a.Interrupts = a.interrupts()
+	if tick := a.Tick; tick != nil {
+		a.Interrupts = &Interrupts{
+			PeriodNs: tick.PeriodNs, Period: tick.Period, Count: tick.Count, Hidden: tick.Hidden, Costs: tick.Costs,
+			Counted: timers, Sleepers: sleepers,
+		}
+	}
 	if own := a.Own; own != nil && own.Open > 0 {
 		a.Caveats = append(a.Caveats, fmt.Sprintf("the kernel counted %d to %d interrupts of its own among %d gaps, and not which these were: they took %.3g to %.3g ms together, and %d gaps stay unexplained", own.Fewest, own.Counted, own.Gaps, own.LeastNs/1e6, own.MostNs/1e6, own.Open))
 	}
 	return a
-}
-
-// interrupts describes the tick that was found; nil if none was.
-func (a *Analysis) interrupts() *Interrupts {
-	tick := a.Tick
-	if tick == nil {
-		return nil
-	}
-	i := &Interrupts{PeriodNs: tick.PeriodNs, Period: tick.Period, Count: tick.Count, Hidden: tick.Hidden, Costs: tick.Costs}
-	if a.Timer != nil {
-		i.Counted, i.Sleepers = &a.Timer.Counted, &a.Timer.Sleepers
-	}
-	return i
 }
 
 // TimedPeriods lists all periods.

@@ -23,8 +23,8 @@ func TestSwitchNs(t *testing.T) {
 	if a := Analyse(trace); a.SwitchNs.Value() != 4000 || a.Causes[Preempted].Count != 3 || a.Causes[Stopped].Count != 1 {
 		t.Errorf("a switch takes %v ns; causes %v", a.SwitchNs, a.Causes)
 	}
-	if a := Analyse(&Trace{TickNs: 1, Length: 100}); a.SwitchNs.Known() || a.Timer != nil {
-		t.Errorf("without any switch: %v ns; timer %v", a.SwitchNs, a.Timer)
+	if a := Analyse(&Trace{TickNs: 1, Length: 100}); a.SwitchNs.Known() || a.Own != nil {
+		t.Errorf("without any switch: %v ns; interrupts %v", a.SwitchNs, a.Own)
 	}
 }
 
@@ -41,16 +41,16 @@ func TestTimerCount(t *testing.T) {
 		}
 	}
 	a := Analyse(trace)
-	if a.Tick == nil || *a.Timer != (TimerCount{Counted: teeth + 7, Teeth: teeth, Sleepers: 5}) || a.Causes[Interrupt].Count != 5 {
-		t.Errorf("%+v, %v", a.Timer, a.Causes)
+	if i := a.Interrupts; i == nil || *i.Counted != teeth+7 || i.Count != teeth || i.Hidden != 0 || *i.Sleepers != 5 || a.Causes[Interrupt].Count != 5 {
+		t.Errorf("%+v, %v", i, a.Causes)
 	}
 	if a.Tick != nil && (a.Tick.MinNs.Value() != 3000 || a.Tick.MaxNs.Value() != 3060) {
 		t.Errorf("a tick takes %v to %v ns, want 3000 to 3060", a.Tick.MinNs, a.Tick.MaxNs)
 	}
 	last := trace.Gaps[len(trace.Gaps)-1]
 	trace.Dropped, trace.Length, trace.Kernel.TimerInterrupts = 1, 2*last.End(), 2*(teeth+7)
-	if a := Analyse(trace); a.Tick == nil || a.Timer.Counted != teeth+7 || a.Tick.Expected != teeth {
-		t.Errorf("half dropped: %+v of a tick %+v", a.Timer, a.Tick)
+	if a := Analyse(trace); a.Tick == nil || *a.Interrupts.Counted != teeth+7 || a.Tick.Expected != teeth {
+		t.Errorf("half dropped: %+v of a tick %+v", a.Interrupts, a.Tick)
 	}
 }
 

@@ -30,12 +30,18 @@ type OwnInterrupts struct {
 // not which: they may have been the shortest or the longest. A gap that gets the same cause in
 // both cases has that cause; any other stays unexplained. So the true time of a cause lies
 // between the time attributed to it and that time plus the unexplained time.
-func (t *Trace) blameRest(a *Analysis) {
+//
+// It returns [Interrupts.Counted] and [Interrupts.Sleepers]: timer interrupts beyond those of the tick woke a sleeping
+// thread.
+func (t *Trace) blameRest(a *Analysis) (timers, sleepers *int) {
 	if !t.Kernel.Known {
-		return
+		return nil, nil
 	}
-	a.Timer = t.countTimer(a.Tick)
-	sleepers := max(0, a.Timer.Counted-a.Timer.Teeth-a.Timer.Hidden)
+	counted := t.counted(t.Kernel.TimerInterrupts)
+	waking := counted
+	if a.Tick != nil {
+		waking = max(0, counted-len(a.Tick.Gaps)-a.Tick.Hidden)
+	}
 	rest := make([]int32, 0, len(t.Gaps)) // indices of gaps
 	var lost, away float64                // away is the part of lost in which others had the CPU
 	hidden := 0                           // greatest number of interrupts that may have begun or ended other threads' turns, or fallen into the recording's own gaps
@@ -60,7 +66,7 @@ func (t *Trace) blameRest(a *Analysis) {
 		}
 	}
 	slices.SortStableFunc(rest, func(i, j int32) int { return cmp.Compare(t.Gaps[i].Ticks, t.Gaps[j].Ticks) })
-	most := t.counted(t.Kernel.OtherInterrupts) + sleepers
+	most := t.counted(t.Kernel.OtherInterrupts) + waking
 	n := len(rest)
 	seen := float64(max(t.seen(), 1))
 	fewest := min(seenOf(most-hidden, lost/seen), n)
@@ -68,7 +74,7 @@ func (t *Trace) blameRest(a *Analysis) {
 		fewest = 0
 	}
 	most = min(most, n)
-	a.Timer.Sleepers = min(sleepers, most)
+	waking = min(waking, most)
 	own := &OwnInterrupts{Counted: most, Fewest: fewest, Gaps: n}
 	for k, i := range rest {
 		ns := t.Ns(t.Gaps[i].Ticks)
@@ -88,6 +94,7 @@ func (t *Trace) blameRest(a *Analysis) {
 		}
 	}
 	a.Own = own
+	return &counted, &waking
 }
 
 // usualOwnNs returns the median length of the gaps that the recording itself makes; 0 without any.
@@ -128,15 +135,6 @@ func (t *Trace) mayBlameHost() bool {
 func (t *Trace) isRest(i int) bool {
 	g := t.Gaps[i]
 	return g.Cause == Unexplained && t.Ns(g.Ticks) >= shortestInterruptNs
-}
-
-// countTimer compares the kernel's count of timer interrupts with the tick that was found.
-func (t *Trace) countTimer(tick *Comb) *TimerCount {
-	c := &TimerCount{Counted: t.counted(t.Kernel.TimerInterrupts)}
-	if tick != nil {
-		c.Teeth, c.Hidden = len(tick.Gaps), tick.Hidden
-	}
-	return c
 }
 
 // leastInterruptNs returns a lower bound of the time that an interrupt of this kernel takes, given its tick. Each
