@@ -91,6 +91,13 @@ type Total struct {
 	MaxNs   float64 `json:"max_ns"`
 }
 
+// oneGap returns the total of one gap.
+func oneGap(ns float64) Total { return Total{Count: 1, TotalNs: ns, MaxNs: ns} }
+
+func (t *Total) add(more Total) {
+	t.Count, t.TotalNs, t.MaxNs = t.Count+more.Count, t.TotalNs+more.TotalNs, max(t.MaxNs, more.MaxNs)
+}
+
 // Analyse attributes each gap of the trace to a cause, which it stores in Gap.Cause, and returns
 // the sums. It takes time in proportion to the number of gaps.
 func Analyse(t *Trace) *Analysis {
@@ -319,10 +326,7 @@ func (t *Trace) isTick(c Comb) bool {
 func (a *Analysis) sum(t *Trace) {
 	var totals [causes]Total
 	for _, g := range t.Gaps {
-		total := &totals[g.Cause]
-		total.Count++
-		total.TotalNs += t.Ns(g.Ticks)
-		total.MaxNs = math.Max(total.MaxNs, t.Ns(g.Ticks))
+		totals[g.Cause].add(oneGap(t.Ns(g.Ticks)))
 	}
 	for cause, total := range totals {
 		if total.Count > 0 {

@@ -81,13 +81,16 @@ func (t *Trace) Name(k KernelEvents) *Named {
 		return nil
 	}
 	all, obscure := k.stretches(t.CPU, int32(t.Thread))
-	n := &Named{Parts: []NamedPart{}, Worst: []Moment{}, Compared: []Compared{}, Events: len(k.Events), Lost: k.Lost}
-	books := map[part]*NamedPart{}
+	n := &Named{Worst: []Moment{}, Compared: []Compared{}, Events: len(k.Events), Lost: k.Lost}
+	books := newBooks()
 	var compared [causes]Compared
 	entryNs := t.entryNs(all)
 	for _, g := range t.Gaps {
 		m := t.moment(g, entryNs, &all, &obscure)
-		n.add(m, books)
+		for _, p := range m.Ran {
+			books.add(NamedPart{Cause: p.Cause, Who: p.Who, Total: oneGap(p.DurationNs)})
+		}
+		n.add(m)
 		c, e := &compared[g.Cause], &compared[m.Cause]
 		if c.ByEvents == nil {
 			c.ByEvents = map[Cause]int{}
@@ -101,9 +104,9 @@ func (t *Trace) Name(k KernelEvents) *Named {
 			c.Same++
 		}
 	}
-	for _, p := range books {
-		p.Share = p.TotalNs / t.Ns(max(1, t.Length))
-		n.Parts = append(n.Parts, *p)
+	n.Parts = books.all
+	for i := range n.Parts {
+		n.Parts[i].Share = n.Parts[i].TotalNs / t.Ns(max(1, t.Length))
 	}
 	slices.SortFunc(n.Parts, func(a, b NamedPart) int {
 		return cmp.Or(cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Who.Name, b.Who.Name), cmp.Compare(a.Who.Thread, b.Who.Thread))
@@ -123,22 +126,31 @@ type part struct {
 	who   Culprit
 }
 
+// books are sums of parts by cause and culprit, in the order in which these came.
+type books struct {
+	all []NamedPart
+	at  map[part]int // index in all
+}
+
+func newBooks() *books { return &books{[]NamedPart{}, map[part]int{}} }
+
+func (b *books) add(p NamedPart) {
+	i, known := b.at[part{p.Cause, p.Who}]
+	if !known {
+		b.at[part{p.Cause, p.Who}] = len(b.all)
+		b.all = append(b.all, p)
+		return
+	}
+	b.all[i].Share += p.Share
+	b.all[i].Total.add(p.Total)
+}
+
 // mostMoments is how many of the longest gaps are listed.
 const mostMoments = 10
 
-// add adds the pieces of a gap to n.Pieces and to books, which holds their sums by cause and culprit. It also adds
-// the gap to n.Worst if it is among the mostMoments longest so far.
-func (n *Named) add(m Moment, books map[part]*NamedPart) {
-	for _, p := range m.Ran {
-		k := part{p.Cause, p.Who}
-		if books[k] == nil {
-			books[k] = &NamedPart{Cause: p.Cause, Who: p.Who}
-		}
-		b := books[k]
-		b.Count++
-		b.TotalNs += p.DurationNs
-		b.MaxNs = max(b.MaxNs, p.DurationNs)
-	}
+// add adds the pieces of a gap to n.Pieces. It also adds the gap to n.Worst if it is among the mostMoments longest so
+// far.
+func (n *Named) add(m Moment) {
 	n.Pieces = append(n.Pieces, m.Ran...)
 	m.Ran = merged(m.Ran)
 	slices.SortStableFunc(m.Ran, func(a, b Piece) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
@@ -339,8 +351,7 @@ func (c Culprit) String() string {
 // By adds up the parts by "thread" (each apart), "name" (threads of one name), "cgroup" (threads of
 // one control group) or "irq" (all threads together).
 func (n *Named) By(what string) []NamedPart {
-	books := map[part]*NamedPart{}
-	var all []*NamedPart
+	books := newBooks()
 	names := map[string]int{}
 	for _, p := range n.Parts {
 		names[p.Who.Name]++
@@ -353,18 +364,8 @@ func (n *Named) By(what string) []NamedPart {
 		} else if thread && what == "irq" {
 			p.Who = Culprit{Name: "threads"}
 		}
-		k := part{p.Cause, p.Who}
-		if b := books[k]; b != nil {
-			b.Share, b.Count, b.TotalNs, b.MaxNs = b.Share+p.Share, b.Count+p.Count, b.TotalNs+p.TotalNs, max(b.MaxNs, p.MaxNs)
-			continue
-		}
-		books[k] = &p
-		all = append(all, &p)
+		books.add(p)
 	}
-	slices.SortStableFunc(all, func(a, b *NamedPart) int { return cmp.Compare(b.TotalNs, a.TotalNs) })
-	joined := make([]NamedPart, len(all))
-	for i, p := range all {
-		joined[i] = *p
-	}
-	return joined
+	slices.SortStableFunc(books.all, func(a, b NamedPart) int { return cmp.Compare(b.TotalNs, a.TotalNs) })
+	return books.all
 }
