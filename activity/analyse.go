@@ -341,7 +341,7 @@ func (a *Analysis) sum(t *Trace) {
 		a.WaitNs += float64(j.Use.WaitNs)
 	}
 	any := t.roomFor(undisturbedNs, func(c Cause) bool { return c != Runtime })
-	kept := t.roomFor(undisturbedNs, t.mayKeepFromCPU)
+	kept := t.roomFor(undisturbedNs, t.mayHaveLostCPU)
 	for i, length := range undisturbedNs {
 		u := Undisturbed{LengthNs: length}
 		var trials, unpreempted float64
@@ -351,7 +351,7 @@ func (a *Analysis) sum(t *Trace) {
 		a.Undisturbed = append(a.Undisturbed, u)
 	}
 	var slicesNs []float64
-	for stretch, ended := range t.activeStretches(keptFromCPU) {
+	for stretch, ended := range t.activeStretches(Cause.LostCPU) {
 		if ended {
 			slicesNs = append(slicesNs, stretch)
 		}

@@ -48,6 +48,11 @@ func (c Cause) Meaning() string {
 	return ""
 }
 
+// LostCPU reports whether a gap with the cause means that the thread lost its CPU.
+func (c Cause) LostCPU() bool {
+	return c == Preempted || c == Throttled || c == Migrated || c == Stopped
+}
+
 // MarshalText writes the cause's name.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"chronoscope/stats"
 )
@@ -86,8 +85,7 @@ func jackknifed(all cycle, cycles []cycle) (lo, hi float64) {
 		others := cycle{all.ns - c.ns, all.inactiveNs - c.inactiveNs}
 		pseudo[i] = n*all.logOdds() - (n-1)*others.logOdds()
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile((1 + stats.Confidence) / 2)
-	half := t * stat.StdDev(pseudo, nil) / math.Sqrt(n)
+	half := stats.StudentT(n-1) * stat.StdDev(pseudo, nil) / math.Sqrt(n)
 	if math.IsNaN(half) || math.IsInf(half, 0) {
 		return 0, 1
 	}

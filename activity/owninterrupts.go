@@ -50,7 +50,7 @@ func (t *Trace) blameRest(a *Analysis) (timers, sleepers *int) {
 	for i, g := range t.Gaps {
 		lost += float64(g.Ticks)
 		switch ns := t.Ns(g.Ticks); {
-		case keptFromCPU(g.Cause):
+		case g.Cause.LostCPU():
 			hidden += 2
 			away += float64(g.Ticks)
 		case g.Cause == Runtime && ns >= ownNs+leastNs:

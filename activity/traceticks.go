@@ -139,12 +139,6 @@ func (t *Trace) charge(tick *Comb) (ticks, segments int, usedNs float64) {
 // than half a period of the tick (tick is nil if it is not known). No interrupt takes that long,
 // nor does a look at the kernel's counters, so that the Go runtime must have parked the thread.
 func (t *Trace) lost(gap int, tick *Comb) bool {
-	switch g := t.Gaps[gap]; g.Cause {
-	case Preempted, Throttled, Stopped, Migrated:
-		return true
-	case PageFault:
-		return false
-	default:
-		return tick != nil && t.Ns(g.Ticks) > tick.Period.Value/2
-	}
+	g := t.Gaps[gap]
+	return g.Cause.LostCPU() || g.Cause != PageFault && tick != nil && t.Ns(g.Ticks) > tick.Period.Value/2
 }

@@ -25,16 +25,10 @@ type Undisturbed struct {
 // undisturbedNs are the lengths of work in an analysis.
 var undisturbedNs = []float64{1e3, 10e3, 100e3, 1e6, 10e6, 100e6}
 
-// keptFromCPU reports whether a gap with the cause c means that the thread lost its CPU to
-// another.
-func keptFromCPU(c Cause) bool {
-	return c == Preempted || c == Throttled || c == Migrated || c == Stopped
-}
-
-// mayKeepFromCPU reports whether a gap with the cause c means, or may mean, that the thread lost
-// its CPU to another. It may if c is Unexplained and the kernel does not tell who had the CPU.
-func (t *Trace) mayKeepFromCPU(c Cause) bool {
-	return keptFromCPU(c) || t.Unwatched && c == Unexplained
+// mayHaveLostCPU reports whether a gap with the cause c means, or may mean, that the thread lost its CPU. It may if c is
+// Unexplained and the kernel does not tell who had the CPU.
+func (t *Trace) mayHaveLostCPU(c Cause) bool {
+	return c.LostCPU() || t.Unwatched && c == Unexplained
 }
 
 // activeStretches yields the lengths, in nanoseconds, of the stretches between gaps whose cause

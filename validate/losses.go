@@ -35,7 +35,7 @@ func lossesOf(t *activity.Trace) Losses {
 	for _, g := range t.Gaps {
 		ns := t.Ns(g.Ticks)
 		switch {
-		case waited(g.Cause):
+		case g.Cause.LostCPU():
 			awayNs += ns
 		case !g.Own && ns >= shortestInterruptNs:
 			sumNs += ns
@@ -54,11 +54,6 @@ func (l Losses) then(next Losses) Losses {
 		joined.All = append(joined.All, Loss{l.WatchedNs + x.AtNs, sumNs + x.SumNs})
 	}
 	return joined
-}
-
-// waited reports whether the thread was off its CPU during a gap of cause c.
-func waited(c activity.Cause) bool {
-	return slices.Contains([]activity.Cause{activity.Preempted, activity.Throttled, activity.Migrated, activity.Stopped}, c)
 }
 
 // stretches is the number of stretches of a trace whose losses leastOf compares. At least fewestStretches must fit into
