@@ -24,7 +24,7 @@ type keptReach struct {
 // keptOf returns what the store keeps of a validation.
 func keptOf(all []Outcome) []keptReach {
 	var rows []keptReach
-	for _, group := range groups(all) {
+	for _, group := range judgedGroups(all) {
 		byDuration := func(a, b Outcome) int { return cmp.Compare(a.DurationNs, b.DurationNs) }
 		tried := slices.CompactFunc(slices.SortedFunc(slices.Values(group), byDuration), func(a, b Outcome) bool { return a.DurationNs == b.DurationNs })
 		for _, r := range reachOf(group) {

@@ -94,33 +94,29 @@ type Coverage struct {
 // CoverageOf counts the cells whose interval contained the truth, for each scheme that gives intervals, each regime and
 // each kind, in the order of their first cells.
 func CoverageOf(all []Outcome) []Coverage {
+	cells := slices.DeleteFunc(slices.Clone(all), func(o Outcome) bool {
+		return o.Covered == nil && o.Verdict != stats.Unusable && !(o.NoTruth && o.claims())
+	})
 	var rows []Coverage
-	widths := map[int][]float64{}
-	for _, o := range all {
-		if o.Covered == nil && o.Verdict != stats.Unusable && !(o.NoTruth && o.claims()) {
-			continue
+	for _, group := range groups(cells) {
+		row := Coverage{Scheme: group[0].Scheme, Regime: group[0].Regime.Named(), Kind: group[0].Kind}
+		var widths []float64
+		for _, o := range group {
+			switch {
+			case o.Verdict == stats.Unusable:
+				row.Unusable++
+				continue
+			case o.NoTruth:
+				row.Unjudged++
+				continue
+			case *o.Covered:
+				row.Covered++
+			}
+			row.Cells++
+			widths = append(widths, math.Abs(o.Estimate.RelativeHalfWidth()))
 		}
-		i := slices.IndexFunc(rows, func(c Coverage) bool { return c.Scheme == o.Scheme && c.Regime == o.Regime.Named() && c.Kind == o.Kind })
-		if i < 0 {
-			i = len(rows)
-			rows = append(rows, Coverage{Scheme: o.Scheme, Regime: o.Regime.Named(), Kind: o.Kind})
-		}
-		switch {
-		case o.Verdict == stats.Unusable:
-			rows[i].Unusable++
-			continue
-		case o.NoTruth:
-			rows[i].Unjudged++
-			continue
-		}
-		rows[i].Cells++
-		if *o.Covered {
-			rows[i].Covered++
-		}
-		widths[i] = append(widths[i], math.Abs(o.Estimate.RelativeHalfWidth()))
-	}
-	for i := range rows {
-		rows[i].MedianWidth = stats.FloatOf(stats.Median(widths[i]))
+		row.MedianWidth = stats.FloatOf(stats.Median(widths))
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -166,7 +162,7 @@ type Reach struct {
 // any tolerance. A scheme has no reach if no cell has a truth.
 func ReachOf(all []Outcome) []Reach {
 	var rows []Reach
-	for _, group := range groups(all) {
+	for _, group := range judgedGroups(all) {
 		rows = append(rows, reachOf(group)...)
 	}
 	return rows
@@ -183,8 +179,7 @@ func reachOf(group []Outcome) []Reach {
 	return rows
 }
 
-// groups divides outcomes by scheme, regime and kind, in the order of their first outcomes. It
-// leaves out groups without any truth.
+// groups divides outcomes by scheme, regime and kind, in the order of their first outcomes.
 func groups(all []Outcome) [][]Outcome {
 	var groups [][]Outcome
 	for _, o := range all {
@@ -197,7 +192,12 @@ func groups(all []Outcome) [][]Outcome {
 			groups[i] = append(groups[i], o)
 		}
 	}
-	return slices.DeleteFunc(groups, func(g []Outcome) bool {
+	return groups
+}
+
+// judgedGroups returns the groups in which a truth is known.
+func judgedGroups(all []Outcome) [][]Outcome {
+	return slices.DeleteFunc(groups(all), func(g []Outcome) bool {
 		return !slices.ContainsFunc(g, func(o Outcome) bool { return !o.NoTruth })
 	})
 }

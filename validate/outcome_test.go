@@ -38,8 +38,10 @@ func TestCoverage(t *testing.T) {
 	silent.Estimate.Lo, silent.Estimate.Hi, silent.NoTruth = nan, nan, true
 	nobodyKnows := made("a", 1, 5*ms, 3, false)
 	nobodyKnows.Covered, nobodyKnows.NoTruth = nil, true
+	uncounted := made("b", 1, ms, 0, false) // comes first, but its scheme does not
+	uncounted.Covered = nil
 	got := CoverageOf([]Outcome{
-		made("a", 1, ms, 0, true), made("a", 2, ms, 0, true), made("b", 1, ms, 0, false),
+		uncounted, made("a", 1, ms, 0, true), made("a", 2, ms, 0, true), made("b", 1, ms, 0, false),
 		made("a", 1, 2*ms, 0, false), unusable("a", 1, 3*ms), made("a", 1, 4*ms, 0, true), silent, nobodyKnows, unusable("c", 1, ms),
 		of(Sleep, made("a", 1, ms, 0.3, false)), of(Server, made("a", 1, ms, 0, true)),
 	})
