@@ -1,5 +1,9 @@
 package process
 
+import "errors"
+
+var errUnasked = errors.New("that was not asked for")
+
 // Snapshot is what the kernel has counted of a process that runs, and of all its threads.
 type Snapshot struct {
 	UserNs, SystemNs                       int64

@@ -40,20 +40,6 @@ func OpenOthers() (*Others, error) {
 	return o, nil
 }
 
-// OthersUse is the CPU time of other processes between two looks.
-type OthersUse struct {
-	// Known says that nothing is missing.
-	Known bool
-	// CPUNs is the CPU time of all other processes, and WaitNs the time for which their threads waited for a
-	// CPU.
-	CPUNs, WaitNs int64
-	// ElsewhereNs is the part of CPUNs that belongs to processes that may use other CPUs than the given ones,
-	// and PassedNs is the time between the looks.
-	ElsewhereNs, PassedNs int64
-	// OwnNs is the CPU time of this process.
-	OwnNs int64
-}
-
 // Look returns what other processes than this one did since the last look. started is the number of threads and
 // processes that this process, or what it measures, started since the last look and that have ended: their numbers are
 // not taken for those of others that came and went. ElsewhereNs leaves out processes that are bound to the CPUs in

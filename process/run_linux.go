@@ -337,7 +337,6 @@ func (r *Run) lasted(ns int64) bool {
 }
 
 var (
-	errUnasked     = errors.New("that was not asked for")
 	errUnaccounted = errors.New("the kernel's notes hold less than the CPU time that it was charged with")
 	errUnseen      = errors.New("the kernel noted no exec and exit of the program, as where it has rights of its own, or may not be read")
 )

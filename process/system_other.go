@@ -37,3 +37,39 @@ func (c Command) run(ctx context.Context, files [3]*os.File) (Run, error) {
 		WaitOf:    NoThread, Untraced: errors.New("threads can't be followed to their exits on " + runtime.GOOS), ExitCode: state.ExitCode(),
 	}, nil
 }
+
+// Launcher starts programs one after the other.
+type Launcher struct{}
+
+// NewLauncher makes a launcher.
+func NewLauncher() *Launcher { return &Launcher{} }
+
+// Close does nothing on this system.
+func (l *Launcher) Close() {}
+
+// Run does what [Command.Run] does.
+func (l *Launcher) Run(ctx context.Context, c Command) (Run, error) { return c.Run(ctx) }
+
+// On calls do.
+func (l *Launcher) On(do func()) { do() }
+
+// Look returns an error: this system does not tell.
+func Look(pid int) (Snapshot, error) {
+	return Snapshot{}, fmt.Errorf("looking at process %d: %s does not tell: run the program from here instead", pid, runtime.GOOS)
+}
+
+// Others would watch how much of the CPUs other processes use. On this system nothing is known.
+type Others struct{}
+
+// OpenOthers returns an error: other processes can't be watched on this system.
+func OpenOthers() (*Others, error) {
+	return nil, errors.New("what other processes use is not known on this system")
+}
+
+// Look returns nothing: this system does not tell what other processes use.
+func (o *Others) Look(int, []int) OthersUse { return OthersUse{} }
+
+// AtNiceness returns an error: on this system a thread has no niceness of its own.
+func AtNiceness(int, func()) error {
+	return errors.New("this system has no niceness of a single thread")
+}
