@@ -3,8 +3,8 @@
 // maps, with fields and methods. It computes the limits of the operand stack and of the local variables
 // from the instructions.
 //
-// It does not write exception handlers, switches, subroutines, wide local variables, or features of
-// later versions.
+// It does not write exception handlers, switches, subroutines, wide local variables, constants other than numbers, or
+// features of later versions.
 package classfile
 
 // Version is the major version of the class files that this package writes, Java 5's.
@@ -18,13 +18,10 @@ type Access uint16
 // The flags.
 const (
 	Public   Access = 0x0001
-	Private  Access = 0x0002
 	Static   Access = 0x0008
-	Final    Access = 0x0010
 	Super    Access = 0x0020 // for every class
 	Volatile Access = 0x0040 // for fields
 	Native   Access = 0x0100 // for methods
-	Abstract Access = 0x0400
 )
 
 // Class is a class or an interface. Names of classes are internal ones, with slashes:
@@ -32,7 +29,7 @@ const (
 type Class struct {
 	Access     Access
 	Name       string
-	Super      string // empty only for java/lang/Object
+	Super      string
 	Interfaces []string
 	Fields     []Field
 	Methods    []Method
@@ -45,7 +42,7 @@ type Field struct {
 	Descriptor string // its type, such as J or [J
 }
 
-// Method is a method. Code is nil if the method is abstract or native.
+// Method is a method. Code is nil if the method is native.
 type Method struct {
 	Access     Access
 	Name       string
@@ -62,8 +59,7 @@ type Instruction struct {
 	// Increment is the increment of iinc.
 	Increment int
 	// Ref is the Member that is read, written or called, the ClassRef that is named, or the constant
-	// that is loaded: an int32, float32, string or ClassRef for ldc and ldc_w, an int64 or float64
-	// for ldc2_w.
+	// that is loaded: an int32 or float32 for ldc_w, an int64 or float64 for ldc2_w.
 	Ref any
 }
 

@@ -45,7 +45,6 @@ const (
 	none            format = iota
 	byteValue              // a signed byte
 	shortValue             // a signed short
-	constant8              // the index of a constant in a byte
 	constant               // the index of a constant in a short
 	local                  // a local variable in a byte
 	increment              // a local variable and a signed byte
@@ -61,7 +60,7 @@ const (
 
 // length returns the number of bytes of an instruction of the format.
 func (f format) length() int {
-	return [...]int{none: 1, byteValue: 2, shortValue: 3, constant8: 2, constant: 3, local: 2, increment: 3,
+	return [...]int{none: 1, byteValue: 2, shortValue: 3, constant: 3, local: 2, increment: 3,
 		branch: 3, wideBranch: 5, field: 3, method: 3, interfaceMethod: 5, class: 3, arrayType: 2, refused: 1}[f]
 }
 
@@ -78,7 +77,7 @@ type shape struct {
 const opcodes = `
 nop:0:0 aconst_null:0:1 iconst_m1:0:1 iconst_0:0:1 iconst_1:0:1 iconst_2:0:1 iconst_3:0:1 iconst_4:0:1
 iconst_5:0:1 lconst_0:0:2 lconst_1:0:2 fconst_0:0:1 fconst_1:0:1 fconst_2:0:1 dconst_0:0:2 dconst_1:0:2
-bipush:byteValue:0:1 sipush:shortValue:0:1 ldc:constant8:0:1 ldc_w:constant:0:1 ldc2_w:constant:0:2
+bipush:byteValue:0:1 sipush:shortValue:0:1 ldc:refused:0:1 ldc_w:constant:0:1 ldc2_w:constant:0:2
 iload:local:0:1 lload:local:0:2 fload:local:0:1 dload:local:0:2 aload:local:0:1 iload_0:0:1 iload_1:0:1
 iload_2:0:1 iload_3:0:1 lload_0:0:2 lload_1:0:2 lload_2:0:2 lload_3:0:2 fload_0:0:1 fload_1:0:1 fload_2:0:1
 fload_3:0:1 dload_0:0:2 dload_1:0:2 dload_2:0:2 dload_3:0:2 aload_0:0:1 aload_1:0:1 aload_2:0:1 aload_3:0:1
@@ -104,7 +103,7 @@ monitorexit:1:0 wide:refused:0:0 multianewarray:refused:0:0 ifnull:branch:1:0 if
 goto_w:wideBranch:0:0 jsr_w:refused:0:0`
 
 var shapes = func() (all []shape) {
-	formats := map[string]format{"byteValue": byteValue, "shortValue": shortValue, "constant8": constant8, "constant": constant, "local": local,
+	formats := map[string]format{"byteValue": byteValue, "shortValue": shortValue, "constant": constant, "local": local,
 		"increment": increment, "branch": branch, "wideBranch": wideBranch, "field": field, "method": method,
 		"interfaceMethod": interfaceMethod, "class": class, "arrayType": arrayType, "refused": refused}
 	for text := range strings.FieldsSeq(opcodes) {
@@ -137,13 +136,13 @@ func OpOf(mnemonic string) (op Op, ok bool) {
 	return 0, false
 }
 
-// shape returns the shape of the opcode; ok is false if it is undefined or refused.
-func (op Op) shape() (s shape, ok bool) {
-	if int(op) >= len(shapes) {
-		return shape{}, false
+// shape returns the shape of the opcode. It panics if the opcode is undefined or refused.
+func (op Op) shape() shape {
+	s := shapes[op]
+	if s.format == refused {
+		panic("classfile: " + s.mnemonic + " is not supported")
 	}
-	s = shapes[op]
-	return s, s.format != refused
+	return s
 }
 
 // localUse returns the local variable that an opcode uses, and the number of its slots; slots is 0 if it
