@@ -29,7 +29,6 @@ type across struct {
 	wraps        BackSteps
 	pairs        map[[2]int]*limits
 	roundTripNs  float64
-	handOverNs   float64 // longest time of a hand-over
 }
 
 func newAcross() *across { return &across{pairs: map[[2]int]*limits{}, roundTripNs: math.Inf(1)} }
@@ -77,7 +76,6 @@ func (a *across) note(g game, s *subject) {
 			a.worst = [2]int{g.pair[before.Thread], g.pair[after.Thread]}
 		}
 		a.fenced.compare(before.Ticks, after.Ticks)
-		a.handOverNs = math.Max(a.handOverNs, float64(after.Ticks-before.Ticks)*s.tickNs())
 	}
 	if wrapped || s.Kind != clock.KindCounter || !s.keepsTime {
 		return
@@ -125,7 +123,7 @@ func (r *Report) judgeOffsets(s *subject, cpus []int) {
 		return
 	}
 	o := newOffsets(s.Name, cpus, s.across.pairs, s.accuracyNs())
-	o.RoundTripNs, o.WorstHandOverNs = s.across.roundTripNs, s.across.handOverNs
+	o.RoundTripNs = s.across.roundTripNs
 	r.Offsets = append(r.Offsets, o)
 	if o.Contradictory {
 		f := newFinding(s.Name, CPUOffset)

@@ -103,8 +103,6 @@ type Offsets struct {
 	Direct, Pairs int
 	// RoundTripNs is the shortest time from one CPU to another and back.
 	RoundTripNs float64
-	// WorstHandOverNs is the longest time from a reading to the next CPU's reading.
-	WorstHandOverNs float64
 	// Contradictory reports that no constant offsets and rates explain the readings.
 	Contradictory bool
 

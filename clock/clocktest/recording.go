@@ -1,12 +1,15 @@
 package clocktest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"embed"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +26,7 @@ import (
 //
 //	chronoscope activity --cpu 1 --duration 5s --format csv | gzip -9 > clock/clocktest/recordings/MACHINE-REGIME.csv.gz
 //
-//go:embed recordings/*.csv.gz
+//go:embed recordings/*.gz
 var recordings embed.FS
 
 // Recording lists the gaps of one CPU of a real machine.
@@ -43,23 +46,24 @@ type RecordedGap struct {
 }
 
 // Recordings reads all recordings of the package, in the order of their names.
-func Recordings() ([]Recording, error) {
-	files, err := recordings.ReadDir("recordings")
+func Recordings() ([]Recording, error) { return readAll(".csv.gz", ReadRecording) }
+
+// readAll reads the recordings whose file names end with the suffix.
+func readAll[T any](suffix string, read func(name string, from io.Reader) (T, error)) (all []T, err error) {
+	files, err := fs.Glob(recordings, "recordings/*"+suffix)
 	if err != nil {
 		return nil, err
 	}
-	var all []Recording
 	for _, file := range files {
-		f, err := recordings.Open("recordings/" + file.Name())
+		data, err := recordings.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
-		r, err := ReadRecording(strings.TrimSuffix(file.Name(), ".csv.gz"), f)
+		one, err := read(strings.TrimSuffix(path.Base(file), suffix), bytes.NewReader(data))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, r)
+		all = append(all, one)
 	}
 	return all, nil
 }

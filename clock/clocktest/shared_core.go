@@ -2,23 +2,16 @@ package clocktest
 
 import (
 	"compress/gzip"
-	"embed"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // The recordings of shared cores are of milan and of a Xeon like that of the other recordings ([Recordings]), while other guests
 // of the host used the core's second hyperthread: for three quarters of the time on milan, for 42 and 46 % on the Xeon. Each lasts
-// ten seconds. A digit each 50 µs says by how many tenths independent instructions took longer then (clock.PortProbe).
-//
-//go:embed recordings/*-shared*.hex.gz
-var sharedRecordings embed.FS
-
-// slotNs is the time between two digits of a recording of a shared core.
+// ten seconds. A digit each slotNs says by how many tenths independent instructions took longer then (clock.PortProbe).
 const slotNs = 50e3
 
 // SharedCore is a recording of a core that something else used, too.
@@ -29,40 +22,31 @@ type SharedCore struct {
 }
 
 // SharedCores reads the recordings of shared cores, in the order of their names.
-func SharedCores() (all []SharedCore, err error) {
-	files, err := sharedRecordings.ReadDir("recordings")
+func SharedCores() ([]SharedCore, error) { return readAll(".hex.gz", readSharedCore) }
+
+func readSharedCore(name string, from io.Reader) (SharedCore, error) {
+	core := SharedCore{Name: name}
+	failed := func(err error) (SharedCore, error) { return SharedCore{}, fmt.Errorf("%s: %w", name, err) }
+	plain, err := gzip.NewReader(from)
 	if err != nil {
-		return nil, err
+		return failed(err)
 	}
-	for _, file := range files {
-		f, err := sharedRecordings.Open("recordings/" + file.Name())
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file.Name(), err)
-		}
-		text, err := io.ReadAll(z)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file.Name(), err)
-		}
-		core := SharedCore{Name: strings.TrimSuffix(file.Name(), ".hex.gz")}
-		for _, digit := range text {
-			tenths, err := strconv.ParseUint(string(digit), 16, 8)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", file.Name(), err)
-			}
-			slowed := float64(tenths) / 10
-			if tenths > 0 {
-				slowed += 0.05
-			}
-			core.Slowed = append(core.Slowed, slowed)
-		}
-		all = append(all, core)
+	text, err := io.ReadAll(plain)
+	if err != nil {
+		return failed(err)
 	}
-	return all, nil
+	for _, digit := range text {
+		tenths, err := strconv.ParseUint(string(digit), 16, 8)
+		if err != nil {
+			return failed(err)
+		}
+		slowed := float64(tenths) / 10
+		if tenths > 0 {
+			slowed += 0.05
+		}
+		core.Slowed = append(core.Slowed, slowed)
+	}
+	return core, nil
 }
 
 // SlowedWhileShared returns the share by which work takes longer that is slowed by cost while its core is shared, however
