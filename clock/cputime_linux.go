@@ -31,7 +31,7 @@ func openTimes() (*Clock, error) {
 // openClock opens the clock that clock(3) of the C library reads: the process's CPU time,
 // rounded down to microseconds (CLOCKS_PER_SEC).
 func openClock() (*Clock, error) {
-	process := cpuClocks["process-cputime"]
+	process := posixClocks["process-cputime"]
 	if err := offered(process); err != nil {
 		return nil, err
 	}

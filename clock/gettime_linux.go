@@ -11,69 +11,46 @@ import (
 type posixClock struct {
 	id   int32
 	name string // name of the C constant
+	// bySyscall says that the clock is read through the system call even if there is a vDSO.
+	bySyscall bool
 	Clock
 }
 
 // posixClocks holds the clock IDs by the names of this package. clock_gettime(2) and the kernel's
-// Documentation/core-api/timekeeping say what each counts.
+// Documentation/core-api/timekeeping say what each counts. The vDSO would only pass those that count time on a CPU on to
+// the system call.
 var posixClocks = map[string]posixClock{
-	"realtime": {unix.CLOCK_REALTIME, "CLOCK_REALTIME", Clock{
-		Calendar: true, Settable: true, CountsSuspend: Yes}},
-	"realtime-coarse": {unix.CLOCK_REALTIME_COARSE, "CLOCK_REALTIME_COARSE", Clock{
-		Calendar: true, Settable: true, CountsSuspend: Yes}},
-	"monotonic":        {unix.CLOCK_MONOTONIC, "CLOCK_MONOTONIC", Clock{CountsSuspend: No}},
-	"monotonic-raw":    {unix.CLOCK_MONOTONIC_RAW, "CLOCK_MONOTONIC_RAW", Clock{CountsSuspend: No}},
-	"monotonic-coarse": {unix.CLOCK_MONOTONIC_COARSE, "CLOCK_MONOTONIC_COARSE", Clock{CountsSuspend: No}},
-	"boottime":         {unix.CLOCK_BOOTTIME, "CLOCK_BOOTTIME", Clock{CountsSuspend: Yes}},
-	"tai": {unix.CLOCK_TAI, "CLOCK_TAI", Clock{
-		Settable: true, CountsSuspend: Yes}},
+	"realtime":          {unix.CLOCK_REALTIME, "CLOCK_REALTIME", false, wallClock(Clock{Calendar: true, Settable: true, CountsSuspend: Yes})},
+	"realtime-coarse":   {unix.CLOCK_REALTIME_COARSE, "CLOCK_REALTIME_COARSE", false, wallClock(Clock{Calendar: true, Settable: true, CountsSuspend: Yes})},
+	"monotonic":         {unix.CLOCK_MONOTONIC, "CLOCK_MONOTONIC", false, wallClock(Clock{CountsSuspend: No})},
+	"monotonic-syscall": {unix.CLOCK_MONOTONIC, "CLOCK_MONOTONIC", true, wallClock(Clock{CountsSuspend: No})},
+	"monotonic-raw":     {unix.CLOCK_MONOTONIC_RAW, "CLOCK_MONOTONIC_RAW", false, wallClock(Clock{CountsSuspend: No})},
+	"monotonic-coarse":  {unix.CLOCK_MONOTONIC_COARSE, "CLOCK_MONOTONIC_COARSE", false, wallClock(Clock{CountsSuspend: No})},
+	"boottime":          {unix.CLOCK_BOOTTIME, "CLOCK_BOOTTIME", false, wallClock(Clock{CountsSuspend: Yes})},
+	"tai":               {unix.CLOCK_TAI, "CLOCK_TAI", false, wallClock(Clock{Settable: true, CountsSuspend: Yes})},
+	"process-cputime":   {unix.CLOCK_PROCESS_CPUTIME_ID, "CLOCK_PROCESS_CPUTIME_ID", true, cpuClock(ScopeProcess, 1, "")},
+	"thread-cputime":    {unix.CLOCK_THREAD_CPUTIME_ID, "CLOCK_THREAD_CPUTIME_ID", true, cpuClock(ScopeThread, 1, "")},
 }
 
-// cpuClocks holds the clock IDs that count time on a CPU. They are read by the system call,
-// because the vDSO would only pass them on to it.
-var cpuClocks = map[string]posixClock{
-	"process-cputime": {unix.CLOCK_PROCESS_CPUTIME_ID, "CLOCK_PROCESS_CPUTIME_ID", Clock{
-		Scope: ScopeProcess}},
-	"thread-cputime": {unix.CLOCK_THREAD_CPUTIME_ID, "CLOCK_THREAD_CPUTIME_ID", Clock{
-		Scope: ScopeThread}},
-}
-
-// openPosix opens a clock ID through the vDSO if there is one, and through the system call
-// otherwise.
+// openPosix opens a clock ID, and describes how it is read.
 func openPosix(p posixClock) opener {
 	return func() (*Clock, error) {
 		if err := offered(p); err != nil {
 			return nil, err
 		}
-		read, api := gettime(p)
-		return New(wallClock(p.Clock, api), read), nil
-	}
-}
-
-// openPosixSyscall opens a clock ID through the system call, even if there is a vDSO.
-func openPosixSyscall(p posixClock) opener {
-	return func() (*Clock, error) {
-		if err := offered(p); err != nil {
-			return nil, err
+		read, api := gettimeBySyscall(p.id), p.call()+", system call"
+		if !p.bySyscall {
+			read, api = gettime(p)
 		}
-		return New(wallClock(p.Clock, p.call()+", system call"), gettimeBySyscall(p.id)), nil
-	}
-}
-
-// openCPUTime opens a clock ID that counts time on a CPU.
-func openCPUTime(p posixClock) opener {
-	return func() (*Clock, error) {
-		if err := offered(p); err != nil {
-			return nil, err
-		}
-		description := cpuClock(p.Scope, 1, p.call()+", system call")
-		return New(description, gettimeBySyscall(p.id)), nil
+		description := p.Clock
+		description.API = api
+		return New(description, read), nil
 	}
 }
 
 // wallClock sets in c the properties that all wall clocks of the kernel share.
-func wallClock(c Clock, api string) Clock {
-	c.API, c.Kind, c.Scope, c.UnitNs, c.CountsSleep = api, KindWall, ScopeMachine, 1, Yes
+func wallClock(c Clock) Clock {
+	c.Kind, c.Scope, c.UnitNs, c.CountsSleep = KindWall, ScopeMachine, 1, Yes
 	return c
 }
 

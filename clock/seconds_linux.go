@@ -12,7 +12,7 @@ func openGettimeofday() (*Clock, error) {
 	if v, err := kernelVDSO(); err == nil && v.gettimeofday != nil {
 		read, api = preferred("gettimeofday(2)", v.gettimeofday, gettimeofdayBySyscall)
 	}
-	description := wallClock(Clock{Calendar: true, Settable: true, CountsSuspend: Yes}, api)
+	description := wallClock(Clock{API: api, Calendar: true, Settable: true, CountsSuspend: Yes})
 	description.UnitNs = 1e3
 	return New(description, read), nil
 }
@@ -36,7 +36,7 @@ func openTime() (*Clock, error) {
 	if v, err := kernelVDSO(); err == nil && v.time != nil && agree(read, v.time) {
 		read, api = v.time, "time(2) in the vDSO"
 	}
-	description := wallClock(Clock{Calendar: true, Settable: true, CountsSuspend: Yes}, api)
+	description := wallClock(Clock{API: api, Calendar: true, Settable: true, CountsSuspend: Yes})
 	description.UnitNs = 1e9
 	return New(description, read), nil
 }

@@ -14,16 +14,14 @@ var systemClocks = linuxClocks()
 
 func linuxClocks() map[string]opener {
 	clocks := map[string]opener{
-		"monotonic-syscall": openPosixSyscall(posixClocks["monotonic"]),
-		"gettimeofday":      openGettimeofday,
-		"time":              openTime,
-		"times":             openTimes,
-		"clock":             openClock,
-		"getrusage-self":    openRusage(unix.RUSAGE_SELF, "RUSAGE_SELF", ScopeProcess),
-		"getrusage-thread":  openRusage(unix.RUSAGE_THREAD, "RUSAGE_THREAD", ScopeThread),
+		"gettimeofday":     openGettimeofday,
+		"time":             openTime,
+		"times":            openTimes,
+		"clock":            openClock,
+		"getrusage-self":   openRusage(unix.RUSAGE_SELF, "RUSAGE_SELF", ScopeProcess),
+		"getrusage-thread": openRusage(unix.RUSAGE_THREAD, "RUSAGE_THREAD", ScopeThread),
 	}
 	maps.Insert(clocks, openersOf(posixClocks, openPosix))
-	maps.Insert(clocks, openersOf(cpuClocks, openCPUTime))
 	maps.Insert(clocks, openersOf(perfEvents, openPerf))
 	return clocks
 }
