@@ -81,11 +81,7 @@ func (s *sequence) balanced(in *Instruction, f Form) []*Instruction {
 	if in.Takes == "" || in.Leaves == "" || repeatable(in) {
 		return []*Instruction{in}
 	}
-	pop := "pop"
-	if slots(in.Leaves[0]) == 2 {
-		pop = "pop2"
-	}
-	return []*Instruction{in, mustLookup(pop)}
+	return []*Instruction{in, mustLookup(popOf(in.Leaves))}
 }
 
 // repeatable reports whether an instruction can work on its own result.

@@ -121,26 +121,20 @@ type block struct {
 
 // readBlocks splits an answer into blocks.
 func readBlocks(answer []int64, methods []Method, trials int) ([]block, error) {
-	width := rowWidth(timersOf(methods))
+	timers := timersOf(methods)
+	width := rowWidth(timers)
 	if width == 0 || len(answer)%width != 0 {
 		return nil, fmt.Errorf("%d numbers are no rows of %d", len(answer), width)
 	}
-	uses := func(m Method) bool { return slices.Contains(methods, m) }
 	var blocks []block
 	for row := range slices.Chunk(answer, width) {
 		b := block{Sums: Sums{Trials: int64(trials)}}
 		next := func() int64 { v := row[0]; row = row[1:]; return v }
-		if readsMillis(methods) {
-			b.Millis, b.last.Millis, b.Ones = next(), next(), next()
-		}
-		if uses(Nano) {
-			b.Nano, b.last.Nano = next(), next()
-		}
-		if uses(Counter) {
-			b.Counts, b.last.Counts = next(), next()
-		}
-		if uses(TSC) {
-			b.Cycles, b.last.Cycles = next(), next()
+		for _, t := range timers {
+			*t.of(&b.Sums), *t.of(&b.last) = next(), next()
+			if t.ones {
+				b.Ones = next()
+			}
 		}
 		blocks = append(blocks, b)
 	}

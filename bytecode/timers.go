@@ -11,6 +11,8 @@ type timer struct {
 	read func(*classfile.Code)
 	// ones says that the trials in which it advanced are counted.
 	ones bool
+	// of returns the timer's place in sums.
+	of func(*Sums) *int64
 }
 
 // columns returns the timer's number of columns in a row: the sum of differences, the last reading and,
@@ -41,18 +43,20 @@ func settle(c *classfile.Code) {
 }
 
 var (
-	milliTimer   = timer{read: callsSystem("currentTimeMillis"), ones: true}
-	nanoTimer    = timer{read: callsSystem("nanoTime")}
-	counterTimer = timer{read: readsCount}
-	tscTimer     = timer{read: func(c *classfile.Code) {
-		c.Refer(classfile.Invokestatic, classfile.Member{Class: cycleClass, Name: cycleMethod, Descriptor: "()J"})
-	}}
+	milliTimer   = timer{callsSystem("currentTimeMillis"), true, func(s *Sums) *int64 { return &s.Millis }}
+	nanoTimer    = timer{callsSystem("nanoTime"), false, func(s *Sums) *int64 { return &s.Nano }}
+	counterTimer = timer{readsCount, false, func(s *Sums) *int64 { return &s.Counts }}
+	tscTimer     = timer{readsCycles, false, func(s *Sums) *int64 { return &s.Cycles }}
 )
 
 func callsSystem(name string) func(*classfile.Code) {
 	return func(c *classfile.Code) {
 		c.Refer(classfile.Invokestatic, classfile.Member{Class: "java/lang/System", Name: name, Descriptor: "()J"})
 	}
+}
+
+func readsCycles(c *classfile.Code) {
+	c.Refer(classfile.Invokestatic, classfile.Member{Class: cycleClass, Name: cycleMethod, Descriptor: "()J"})
 }
 
 // readsCount appends code that reads the counter. The volatile store before it keeps the processor from
