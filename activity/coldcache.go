@@ -242,11 +242,7 @@ func (e *experiment) results() []ColdCache {
 // result summarizes the samples of a working set. The bounds are NaN if there are too few samples.
 func (c *cell) result(tickNs float64) ColdCache {
 	median := func(ticks func(repetition) int64) stats.Estimate {
-		ns := make([]float64, len(c.repetitions))
-		for i, r := range c.repetitions {
-			ns[i] = float64(ticks(r)) * tickNs
-		}
-		return stats.MedianInterval(ns, "ns")
+		return stats.MedianInterval(stats.Each(c.repetitions, func(r repetition) float64 { return float64(ticks(r)) * tickNs }), "ns")
 	}
 	return ColdCache{
 		Bytes: c.set.bytes(), Pattern: c.set.pattern,

@@ -32,7 +32,7 @@ func (s *Series) slowGroups() []map[int]bool {
 	for i := range s.Starts {
 		alone := s.Starts[i].Alone
 		usualNop, usualDivide := s.usually(fast, alone), s.usually(divide, alone)
-		usualHere := lowerQuartile(slices.Collect(maps.Values(fast[i])))
+		usualHere := stats.QuantileOf(slices.Collect(maps.Values(fast[i])), 0.25)
 		for group, ns := range fast[i] {
 			if ns > slowInStart*usualHere || ns > slowNop*usualNop || divide[i][group] > slowDivide*usualDivide {
 				slow[i][group], slow[i][group-1] = true, true
@@ -75,9 +75,5 @@ func (s *Series) usually(times []map[int]float64, alone bool) float64 {
 			all = slices.AppendSeq(all, maps.Values(times[i]))
 		}
 	}
-	return lowerQuartile(all)
-}
-
-func lowerQuartile(times []float64) float64 {
-	return stats.Quantile(slices.Sorted(slices.Values(times)), 0.25)
+	return stats.QuantileOf(all, 0.25)
 }

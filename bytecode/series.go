@@ -236,7 +236,7 @@ func steady(blocks []block) (kept Sums, rate, millis float64) {
 	for i := range blocks[1:] {
 		passed = append(passed, float64(blocks[i+1].last.Counts-blocks[i].last.Counts))
 	}
-	usual := stats.Quantile(slices.Sorted(slices.Values(rates)), 0.75)
+	usual := stats.QuantileOf(rates, 0.75)
 	away := longAway * stats.Median(passed)
 	var counts float64
 	for k, e := range edges[1:] {

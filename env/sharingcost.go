@@ -144,11 +144,7 @@ func (p Pause) sharedEnds() float64 {
 // costOf returns what samples tell of the cost of sharing. If pauses is nil, none were made, and sharing is taken not to recur.
 func costOf(samples []Probed, pauses []Pause) Cost {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(p Probed) bool { return math.IsNaN(p.SlowedBefore + p.SlowedAfter + p.Ns) })
-	var times []float64
-	for _, p := range samples {
-		times = append(times, p.Ns)
-	}
-	typical := stats.Median(times)
+	typical := stats.Median(stats.Each(samples, func(p Probed) float64 { return p.Ns }))
 	var all costSums
 	var blocks []costSums
 	for block := range slices.Chunk(samples, (len(samples)+costBlocks-1)/costBlocks) {

@@ -133,10 +133,7 @@ func rankFigure(f Figure) (RankedFigure, []placed) {
 	r := RankedFigure{Topic: f.Topic, Name: f.Name, Quantity: f.Quantity, Unit: f.Unit, Better: f.Better, Tiers: []Tier{}, Placed: []Place{}}
 	values := slices.DeleteFunc(slices.Clone(f.Values), func(v Value) bool { return !(v.Value > 0) || math.IsInf(v.Value, 1) })
 	slices.SortFunc(values, func(a, b Value) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Node, b.Node)) })
-	logs := make([]float64, len(values))
-	for i, v := range values {
-		logs[i] = math.Log(v.Value)
-	}
+	logs := stats.Each(values, func(v Value) float64 { return math.Log(v.Value) })
 	var tiers []placed
 	from := 0
 	for _, to := range tierEnds(logs) {
@@ -224,10 +221,7 @@ type placed struct {
 // gets no more drift than those: by a slope of minutes nobody can tell the drift of days.
 func place(values []Value, logs []float64) placed {
 	t := placed{slope: drift(values, logs)}
-	times := make([]float64, len(values))
-	for i, v := range values {
-		times[i] = v.At
-	}
+	times := stats.Each(values, func(v Value) float64 { return v.At })
 	slices.Sort(times)
 	early, middle, late := stats.Quantile(times, 0.25), stats.Quantile(times, 0.5), stats.Quantile(times, 0.75)
 	level := make([]float64, len(values))
@@ -242,7 +236,7 @@ func place(values []Value, logs []float64) placed {
 		t.residuals = append(t.residuals, l-t.median)
 	}
 	t.spread = max(deviation, leastSpread)
-	t.usualError = stats.Quantile(slices.Sorted(slices.Values(t.errors)), 0.5)
+	t.usualError = stats.Median(t.errors)
 	return t
 }
 
@@ -328,10 +322,7 @@ func tailsOf(residuals []float64) float64 {
 	if len(residuals) < enoughForTails {
 		return 2 * heavyTails
 	}
-	var far []float64
-	for _, x := range residuals {
-		far = append(far, math.Abs(x))
-	}
+	far := stats.Each(residuals, math.Abs)
 	slices.Sort(far)
 	seen := stats.Quantile(far, 0.9) / max(stats.Quantile(far, 0.5), 1e-12)
 	seen *= 1 - tailsError/math.Sqrt(float64(len(far))) // so that chance does not make tails look heavy
@@ -359,18 +350,14 @@ func drift(values []Value, logs []float64) float64 {
 			}
 		}
 	}
-	slices.Sort(slopes)
-	return stats.Quantile(slopes, 0.5)
+	return stats.Median(slopes)
 }
 
 // correlated reports whether the values' ranks are correlated with those of their times, at a level of 1 %: without a
 // drift, Spearman's coefficient times the root of n-1 is about normal.
 func correlated(values []Value, logs []float64) bool {
 	const onePercent = 2.576
-	times := make([]float64, len(values))
-	for i, v := range values {
-		times[i] = v.At
-	}
+	times := stats.Each(values, func(v Value) float64 { return v.At })
 	ofTimes, err := stats.TwiceMidranks(times)
 	ofLogs, err2 := stats.TwiceMidranks(logs)
 	if err != nil || err2 != nil {

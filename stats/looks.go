@@ -168,7 +168,7 @@ func (l Looks) Reach(chance float64, most int) (reach Reach) {
 				}
 				lowest[i], _ = SignedRankBounds(samples, chance)
 			}
-			deviations = -Quantile(slices.Sorted(slices.Values(lowest)), 1-seenIn)
+			deviations = -QuantileOf(lowest, 1-seenIn)
 		}
 		reach = append(reach, struct {
 			Samples    int
@@ -202,9 +202,5 @@ func (r Reach) Needed(deviations float64) (samples int, ok bool) {
 }
 
 func negated(samples []float64) []float64 {
-	all := slices.Clone(samples)
-	for i := range all {
-		all[i] = -all[i]
-	}
-	return all
+	return Each(samples, func(x float64) float64 { return -x })
 }

@@ -209,10 +209,4 @@ func (p *Pairs) Scatter() float64 {
 	return deviation * math.Sqrt((n-1)/distuv.ChiSquared{K: math.Max(1, n-1)}.Quantile(chance))
 }
 
-func logarithms(ratios []float64) []float64 {
-	logs := make([]float64, len(ratios))
-	for i, ratio := range ratios {
-		logs[i] = math.Log(ratio)
-	}
-	return logs
-}
+func logarithms(ratios []float64) []float64 { return Each(ratios, math.Log) }

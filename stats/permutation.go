@@ -74,11 +74,7 @@ func PairedPermutationTest(differences []float64, seed uint64) (float64, error) 
 	if len(differences) == 0 {
 		return math.NaN(), &TooFewError{Want: "a paired permutation test", Have: 0, Need: 1}
 	}
-	magnitudes := make([]float64, len(differences))
-	for i, d := range differences {
-		magnitudes[i] = math.Abs(d)
-	}
-	ranks, err := TwiceMidranks(magnitudes)
+	ranks, err := TwiceMidranks(Each(differences, math.Abs))
 	if err != nil {
 		return math.NaN(), err
 	}

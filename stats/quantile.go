@@ -27,8 +27,20 @@ func Quantile(sorted []float64, p float64) float64 {
 
 // Median returns the middle one of samples in any order, in their unit, or the mean of the middle two if
 // their number is even. It is NaN if there are no samples.
-func Median(samples []float64) float64 {
-	return Quantile(slices.Sorted(slices.Values(samples)), 0.5)
+func Median(samples []float64) float64 { return QuantileOf(samples, 0.5) }
+
+// QuantileOf returns the p-quantile of samples in any order, as [Quantile] defines it.
+func QuantileOf(samples []float64, p float64) float64 {
+	return Quantile(slices.Sorted(slices.Values(samples)), p)
+}
+
+// Each returns a number of each element, in their order.
+func Each[T any](all []T, of func(T) float64) []float64 {
+	numbers := make([]float64, len(all))
+	for i, one := range all {
+		numbers[i] = of(one)
+	}
+	return numbers
 }
 
 // DeviationOfMAD is the ratio of the standard deviation of a normal distribution to its [MAD].
@@ -38,11 +50,7 @@ const DeviationOfMAD = 1.4826
 // any order. It is not scaled by [DeviationOfMAD]; R's mad is. It is NaN if there are no samples.
 func MAD(samples []float64) float64 {
 	median := Median(samples)
-	deviations := make([]float64, len(samples))
-	for i, x := range samples {
-		deviations[i] = math.Abs(x - median)
-	}
-	return Median(deviations)
+	return Median(Each(samples, func(x float64) float64 { return math.Abs(x - median) }))
 }
 
 // Thinned returns at most limit of the values, evenly spaced; all values if there are no more.

@@ -287,3 +287,11 @@ func TestThinned(t *testing.T) {
 		t.Errorf("of none: %v", got)
 	}
 }
+
+// The samples may be in any order, and stay in it.
+func TestQuantileOf(t *testing.T) {
+	samples := []float64{4, 1, 3, 2, 5}
+	if q := stats.QuantileOf(samples, 0.25); q != 2 || !slices.Equal(samples, []float64{4, 1, 3, 2, 5}) {
+		t.Errorf("%v of %v", q, samples)
+	}
+}

@@ -16,11 +16,7 @@ const mostRanked = 200
 // at least the observed one. It counts all choices of signs for the given distances, as [PairedPermutationTest]
 // does; for more than mostRanked ranks it uses the normal approximation. It is also valid if the true centre is lower.
 func SignedRankTail(samples []float64, centre float64) float64 {
-	distances := make([]float64, len(samples))
-	for i, x := range samples {
-		distances[i] = math.Abs(x - centre)
-	}
-	ranks, err := TwiceMidranks(distances)
+	ranks, err := TwiceMidranks(Each(samples, func(x float64) float64 { return math.Abs(x - centre) }))
 	if err != nil || len(samples) == 0 {
 		return 1
 	}

@@ -91,8 +91,7 @@ func (r *reference) line() (Fit, error) {
 	}
 	var x, y []float64
 	for i := range times {
-		slices.Sort(times[i])
-		x, y = append(x, float64(r.fittedRounds(i))), append(y, stats.Quantile(times[i], escaped))
+		x, y = append(x, float64(r.fittedRounds(i))), append(y, stats.QuantileOf(times[i], escaped))
 	}
 	line, err := stats.LeastSquares(x, y)
 	if err != nil {
@@ -135,10 +134,7 @@ const undisturbedLevels = 0.1
 // a hyperthread sibling that comes and goes would be absent on a machine without other programs.
 func expected(levels []level, rounds int, f Fit) stats.Estimate {
 	of := func(part func(level) float64) []float64 {
-		var all []float64
-		for _, l := range levels {
-			all = append(all, part(l))
-		}
+		all := stats.Each(levels, part)
 		slices.Sort(all)
 		return all
 	}

@@ -43,8 +43,7 @@ func newTraced(plain *reference) *traced {
 		times = append(times, t.clock.Ns(now-last))
 		last = now
 	}
-	slices.Sort(times)
-	t.follow(level{middle: stats.Quantile(times, escaped) / float64(t.rounds)})
+	t.follow(level{middle: stats.QuantileOf(times, escaped) / float64(t.rounds)})
 	return t
 }
 
