@@ -114,7 +114,7 @@ func (w *NoiseChecks) differ() bool {
 func (w *NoiseChecks) Known() bool { return w != nil && len(w.looks) > 0 }
 
 // Disturbance is what interrupts take of a typical run. The share of its running time that it loses is
-// Noise.ShareLost(), or less by up to LessShare, or more by up to MoreShare.
+// Noise.LostShare, or less by up to LessShare, or more by up to MoreShare.
 type Disturbance struct {
 	machine.Noise
 	LessShare, MoreShare float64
@@ -123,7 +123,7 @@ type Disturbance struct {
 // WithInterruptsOf returns the disturbance with what interrupts take by another one; the zero value stands for
 // none.
 func (d Disturbance) WithInterruptsOf(other Disturbance) Disturbance {
-	d.IrregularShare, d.IrregularPerSecond, d.IrregularWorstNs = other.IrregularShare, other.IrregularPerSecond, other.IrregularWorstNs
+	d.LostShare, d.LossesPerSecond, d.LongestLossNs = other.LostShare, other.LossesPerSecond, other.LongestLossNs
 	d.LessShare, d.MoreShare = other.LessShare, other.MoreShare
 	return d
 }
@@ -138,9 +138,9 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 	var switches []float64
 	for _, n := range w.looks {
 		d.WatchedNs += n.WatchedNs
-		lostNs += n.WatchedNs * n.ShareLost()
-		perSecond += n.WatchedNs * n.IrregularPerSecond
-		d.IrregularWorstNs = math.Max(d.IrregularWorstNs, n.IrregularWorstNs)
+		lostNs += n.WatchedNs * n.LostShare
+		perSecond += n.WatchedNs * n.LossesPerSecond
+		d.LongestLossNs = math.Max(d.LongestLossNs, n.LongestLossNs)
 		if n.SwitchNs > 0 {
 			switches = append(switches, n.SwitchNs)
 		}
@@ -148,7 +148,7 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 			d.RefillNs, d.Refills = n.RefillNs, n.Refills
 		}
 	}
-	d.SliceNs, d.SwitchNs = math.NaN(), stats.Median(switches)
+	d.SwitchNs = stats.Median(switches)
 	if !d.Known() {
 		return d
 	}
@@ -158,13 +158,13 @@ func (w *NoiseChecks) Typical(ranNs float64) (d Disturbance) {
 	}
 	shares := w.typicalShares(runLooks)
 	share := stats.Quantile(shares, 0.5)
-	d.IrregularShare = share
+	d.LostShare = share
 	if lostNs > 0 { // the number of interrupts is taken to be proportional to what they take
-		d.IrregularPerSecond = perSecond / lostNs * share
+		d.LossesPerSecond = perSecond / lostNs * share
 	}
 	// An interruption that was seen once could by chance have been seen twice, or not at all. So the share may be off
 	// by the longest one.
-	once := math.Min(MostLost, d.IrregularWorstNs/d.WatchedNs)
+	once := math.Min(MostLost, d.LongestLossNs/d.WatchedNs)
 	believed := math.Min(MostLost, share)
 	few := math.Min(mostLookError, float64(nextLook)/d.WatchedNs)
 	d.LessShare = max(once, share-stats.Quantile(shares, sharesTail), believed*math.Hypot(looksError, few))
@@ -200,7 +200,7 @@ const (
 // bootstrap). Each draw takes other looks, and the median of what groups of these lost that are as long as the run.
 func (w *NoiseChecks) typicalShares(runLooks int) []float64 {
 	if len(w.looks) == 1 {
-		return []float64{w.looks[0].ShareLost()}
+		return []float64{w.looks[0].LostShare}
 	}
 	if shares, ok := w.drawn[runLooks]; ok {
 		return shares
@@ -222,7 +222,7 @@ func (w *NoiseChecks) typicalShares(runLooks int) []float64 {
 			for picks := 0; watchedNs < (float64(runLooks)-0.5)*float64(nextLook) && picks < mostPicks; picks++ {
 				i, _ := slices.BinarySearch(until, rng.Float64()*until[len(until)-1])
 				n := drawn[i]
-				watchedNs, lostNs = watchedNs+n.WatchedNs, lostNs+n.WatchedNs*n.ShareLost()
+				watchedNs, lostNs = watchedNs+n.WatchedNs, lostNs+n.WatchedNs*n.LostShare
 			}
 			groups = append(groups, lostNs/watchedNs)
 		}

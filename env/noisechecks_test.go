@@ -11,7 +11,7 @@ import (
 )
 
 func look(watchedNs, share, worstNs float64) machine.Noise {
-	return machine.Noise{WatchedNs: watchedNs, IrregularShare: share, IrregularWorstNs: worstNs, SwitchNs: math.NaN()}
+	return machine.Noise{WatchedNs: watchedNs, LostShare: share, LongestLossNs: worstNs, SwitchNs: math.NaN()}
 }
 
 // One long gap in a short trace says little of how often there is one.
@@ -43,7 +43,7 @@ func TestSharesDifferFromLookToLook(t *testing.T) {
 				w.Add(look(25*ms, share, 0.001*ms))
 			}
 			d := w.Typical(c.ranNs)
-			if share := d.ShareLost(); share-d.LessShare <= c.want && c.want <= share+d.MoreShare && share+d.MoreShare < c.most {
+			if share := d.LostShare; share-d.LessShare <= c.want && c.want <= share+d.MoreShare && share+d.MoreShare < c.most {
 				held++
 			}
 		}
@@ -77,7 +77,7 @@ func TestLooksOnceInAWhile(t *testing.T) {
 // A CPU loses 8 %, and the only look of a short measurement saw 16: what is told holds the 8.
 func TestOneLookSaysLittle(t *testing.T) {
 	d := ChecksOf(look(50*ms, 0.16, 0.05*ms)).Typical(20 * ms)
-	if share := d.ShareLost(); share-d.LessShare > 0.1 || share+d.MoreShare < 0.22 {
+	if share := d.LostShare; share-d.LessShare > 0.1 || share+d.MoreShare < 0.22 {
 		t.Errorf("between %.3g and %.3g", share-d.LessShare, share+d.MoreShare)
 	}
 	var many NoiseChecks
@@ -99,7 +99,7 @@ func TestDenseLooksCountForLess(t *testing.T) {
 	for range 125 {
 		w.add(look(25*ms, 0.2, 0.05*ms), 200*ms)
 	}
-	if share := w.Typical(20 * ms).ShareLost(); share != 0.05 {
+	if share := w.Typical(20 * ms).LostShare; share != 0.05 {
 		t.Errorf("a typical run lost %.3g", share)
 	}
 }

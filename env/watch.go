@@ -112,7 +112,7 @@ func (w *watched) take(s stretch) {
 
 // noise returns what the stretches show. SwitchNs is NaN if no complete preemption was seen.
 func (w *watched) noise() machine.Noise {
-	n := machine.Noise{WatchedNs: w.sum.ranNs, IrregularWorstNs: w.sum.worstNs, SliceNs: math.NaN(), SwitchNs: stats.Median(w.switchesNs), RefillNs: math.NaN()}
+	n := machine.Noise{WatchedNs: w.sum.ranNs, LongestLossNs: w.sum.worstNs, SwitchNs: stats.Median(w.switchesNs), RefillNs: math.NaN()}
 	return withoutUncharged(n, w.sum)
 }
 
@@ -123,9 +123,9 @@ func withoutUncharged(n machine.Noise, sum totals) machine.Noise {
 	uncharged := math.Min(math.Max(0, sum.unchargedNs), sum.lostNs)
 	lost := sum.lostNs - uncharged
 	n.WatchedNs -= uncharged
-	n.IrregularWorstNs = math.Min(n.IrregularWorstNs, lost)
+	n.LongestLossNs = math.Min(n.LongestLossNs, lost)
 	if n.WatchedNs > 0 {
-		n.IrregularShare, n.IrregularPerSecond = lost/n.WatchedNs, 1e9*sum.gaps/n.WatchedNs
+		n.LostShare, n.LossesPerSecond = lost/n.WatchedNs, 1e9*sum.gaps/n.WatchedNs
 	}
 	return n
 }

@@ -41,7 +41,7 @@ func TestWatched(t *testing.T) {
 			}
 		}
 		n := w.noise()
-		if math.Abs(n.IrregularShare-0.01) > 1e-9 || n.IrregularWorstNs != 3e3 || !(n.WatchedNs >= 20*4*0.5*ms-1*ms) {
+		if math.Abs(n.LostShare-0.01) > 1e-9 || n.LongestLossNs != 3e3 || !(n.WatchedNs >= 20*4*0.5*ms-1*ms) {
 			t.Errorf("preempted %s: %+v", name, n)
 		}
 		if n.SwitchNs != c.switchNs && !(math.IsNaN(n.SwitchNs) && math.IsNaN(c.switchNs)) {
@@ -52,14 +52,14 @@ func TestWatched(t *testing.T) {
 
 // Time that was not charged to the thread is not part of the time that interrupts take.
 func TestGapsWithoutSteal(t *testing.T) {
-	watched := machine.Noise{WatchedNs: 50 * ms, IrregularWorstNs: 5 * ms}
+	watched := machine.Noise{WatchedNs: 50 * ms, LongestLossNs: 5 * ms}
 	for _, c := range []struct{ lost, uncharged, share, worst float64 }{
 		{5.5 * ms, 5 * ms, 0.5 / 45, 0.5 * ms}, // steal
 		{5.5 * ms, -0.01 * ms, 0.11, 5 * ms},   // the kernel does not know of the steal, and the times of the looks vary
 		{0.5 * ms, 5 * ms, 0, 0},
 	} {
 		got := withoutUncharged(watched, totals{gaps: 10, lostNs: c.lost, unchargedNs: c.uncharged})
-		if math.Abs(got.IrregularShare-c.share) > 1e-9 || math.Abs(got.IrregularWorstNs-c.worst) > 1 {
+		if math.Abs(got.LostShare-c.share) > 1e-9 || math.Abs(got.LongestLossNs-c.worst) > 1 {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}

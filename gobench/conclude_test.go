@@ -37,7 +37,7 @@ func outside(r *Result) (all []string) {
 // The typical repetition was preempted ten times as often as the median says, so that the corrected time
 // lay below the interval, which was corrected by the median (once at load 15).
 func TestTimeLiesInItsInterval(t *testing.T) {
-	setting := Setting{CPUs: 1, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: 10e3, SliceNs: math.NaN()})}
+	setting := Setting{CPUs: 1, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: 10e3})}
 	var s Series
 	for i := range 20 {
 		switch {
@@ -60,7 +60,7 @@ func TestEveryTimeLiesInItsInterval(t *testing.T) {
 	known := 0
 	for seed := range uint64(1000) {
 		rng := rand.New(rand.NewPCG(seed, 0x17))
-		setting := Setting{CPUs: 1 + rng.IntN(3), Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, IrregularShare: 0.1 * rng.Float64(), SwitchNs: 10e3 * rng.Float64(), SliceNs: math.NaN()})}
+		setting := Setting{CPUs: 1 + rng.IntN(3), Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, LostShare: 0.1 * rng.Float64(), SwitchNs: 10e3 * rng.Float64()})}
 		var results [2]*Result
 		n := 2 + rng.IntN(40)
 		for side := range results {

@@ -23,7 +23,7 @@ func disturbanceOf(k kind, basis Basis, setting Setting) disturbance {
 		busy = math.Max(0, perTimed)
 	}
 	noise := setting.Checks.Typical(k.typical(func(rep Repetition) float64 { return rep.Many.TimedNs }))
-	share := noise.ShareLost()
+	share := noise.LostShare
 	d := disturbance{
 		interrupts: busy * share, leastInterrupts: busy * math.Max(0, share-noise.LessShare), mostInterrupts: busy * (share + noise.MoreShare),
 		mostColdNs: noise.MostColdNs(cachedBytes), byOthers: k.byOthers,

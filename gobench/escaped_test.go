@@ -46,7 +46,7 @@ func (c *crowded) Run(_ context.Context, b Benchmark, n int, traced bool) (Obser
 // A benchmark of one thread is told by the runs that escaped, and its pairs by their CPU time, where
 // most runs have threads that wait in vain. One that is helped by another thread is not taken for it.
 func TestEscapedRunsTellTheThreads(t *testing.T) {
-	setting := Setting{CPUs: 2, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), SliceNs: math.NaN()})}
+	setting := Setting{CPUs: 2, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN()})}
 	conclude := func(c crowded, seed uint64) *Result {
 		c.rng = rand.New(rand.NewPCG(seed, 0xe5c))
 		plan := QuickPlan.WithGate(&Gate{})

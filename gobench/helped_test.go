@@ -126,7 +126,7 @@ func TestOneGoroutine(t *testing.T) {
 // off, as preemptions.
 func TestOwnWaitsAreItsOwn(t *testing.T) {
 	setting, plan := quietSetting(), DefaultPlan
-	setting.CPUs, setting.Checks, plan.MaxTime = 2, env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: 10e3, SliceNs: math.NaN()}), 5e9
+	setting.CPUs, setting.Checks, plan.MaxTime = 2, env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: 10e3}), 5e9
 	for _, helps := range []float64{0, 0.02, 0.15, 0.3} {
 		for _, load := range []float64{1, 1.003, 1.01} {
 			for _, idles := range []float64{0.01, 0.05, 0.2} {

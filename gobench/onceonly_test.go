@@ -37,7 +37,7 @@ func (w *warming) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obs
 }
 
 func quietSetting() Setting {
-	return Setting{CPUs: 1, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), SliceNs: math.NaN()})}
+	return Setting{CPUs: 1, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN()})}
 }
 
 // fastjson's BenchmarkParse/canada/fastjson was measured with 4 iterations, since 2 took

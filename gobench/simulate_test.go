@@ -207,7 +207,7 @@ func (c simulatedCase) watched(looks int) (*simulated, []machine.Noise) {
 
 // noiseOf returns the noise that gaps in a time of running show.
 func noiseOf(gaps []clocktest.Gap, ranNs float64) machine.Noise {
-	n := machine.Noise{WatchedNs: ranNs, SliceNs: math.NaN(), SwitchNs: math.NaN()}
+	n := machine.Noise{WatchedNs: ranNs, SwitchNs: math.NaN()}
 	var switches []float64
 	for _, g := range gaps {
 		switch g.Source {
@@ -215,7 +215,7 @@ func noiseOf(gaps []clocktest.Gap, ranNs float64) machine.Noise {
 			switches = append(switches, g.Ns-g.WaitNs)
 		case clocktest.StolenGap:
 		default:
-			n.IrregularShare += g.Ns / ranNs
+			n.LostShare += g.Ns / ranNs
 		}
 	}
 	if len(switches) > 0 {

@@ -126,7 +126,7 @@ func compareSuite(s *noisy, benchmarks int, plan Plan) []Judged {
 		groups = append(groups, []Benchmark{{Name: name, Revision: "old"}, {Name: name}})
 	}
 	var all []Comparison
-	setting := Setting{CPUs: 2, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN(), SliceNs: math.NaN()})}
+	setting := Setting{CPUs: 2, Checks: env.ChecksOf(machine.Noise{WatchedNs: 1e9, SwitchNs: math.NaN()})}
 	measured, err := Measure(background, s, groups, plan, setting, nil)
 	if err != nil {
 		panic(err)

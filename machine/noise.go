@@ -24,14 +24,12 @@ type Noise struct {
 	// that the kernel knows of). It is 0 if nothing is known. All other fields relate to this
 	// running time.
 	WatchedNs float64
-	// IrregularShare is the share of a thread's running time that is lost to gaps in
-	// which the thread kept its CPU. IrregularPerSecond is the number of these gaps per second,
-	// and IrregularWorstNs the longest.
-	IrregularShare, IrregularPerSecond, IrregularWorstNs float64
-	// SliceNs is the typical time for which a thread runs between two preemptions. SwitchNs is the
-	// time that a preemption takes in addition to the run-queue wait. Both are NaN if there was no
+	// LostShare is the mean share of a thread's running time that is lost while the thread keeps its CPU.
+	// LossesPerSecond is the number of these losses per second, and LongestLossNs the length of the longest.
+	LostShare, LossesPerSecond, LongestLossNs float64
+	// SwitchNs is the time that a preemption takes in addition to the run-queue wait. It is NaN if there was no
 	// preemption.
-	SliceNs, SwitchNs float64
+	SwitchNs float64
 	// RefillNs is the time that it takes to get RefilledBytes of data back into the caches after a preemption, beyond
 	// what programs cause that leave the caches as they are. It is NaN if there was no preemption.
 	RefillNs float64
@@ -52,7 +50,3 @@ func (n Noise) MostColdNs(bytes float64) float64 {
 
 // Known reports whether the CPU was observed.
 func (n Noise) Known() bool { return n.WatchedNs > 0 }
-
-// ShareLost returns the mean share of a thread's running time that is lost while the thread keeps
-// its CPU.
-func (n Noise) ShareLost() float64 { return n.IrregularShare }

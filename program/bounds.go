@@ -182,7 +182,7 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float6
 	if r.noted {
 		low, high = r.traced.low, r.traced.high
 	}
-	share := math.Min(env.MostLost, noise.ShareLost())
+	share := math.Min(env.MostLost, noise.LostShare)
 	r.InterruptsNs = low.ranNs * share
 	// The kernel notes the loss of a CPU after the interrupt that caused it, and its return before the thread goes on.
 	each, least := machine.UsualSwitchNs+machine.UsualColdNs, 0.0
@@ -219,7 +219,7 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float6
 	r.slackUpNs, r.slackUpOfLowNs = up(high), up(low)
 	// The estimate is a median, and so is the number of interrupts in it. That of a Poisson distribution is less than ln 2 below
 	// its mean and less than 1/3 above. If the mean is at most ln 2, the median is 0.
-	if n := noise.IrregularPerSecond; n > 0 {
+	if n := noise.LossesPerSecond; n > 0 {
 		each := 1e9 * share / n
 		fewer := func(p progress) float64 { return math.Min(share*p.ranNs, math.Ln2*each) }
 		if low.ranNs*n > math.Ln2*1e9 {

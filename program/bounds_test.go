@@ -82,7 +82,7 @@ func TestSleepsThatBeginLate(t *testing.T) {
 // distribution is 0 up to a mean of ln 2, which is 1.98 ms here, and then up to 1/3 above its mean.
 func TestMedianOfFewInterrupts(t *testing.T) {
 	const perSecond, eachNs = 350, 30e3
-	noise := machine.Noise{WatchedNs: 1e9, IrregularShare: perSecond * eachNs / 1e9, IrregularPerSecond: perSecond, SwitchNs: math.NaN()}
+	noise := machine.Noise{WatchedNs: 1e9, LostShare: perSecond * eachNs / 1e9, LossesPerSecond: perSecond, SwitchNs: math.NaN()}
 	for _, c := range []struct{ ranNs, want float64 }{{1e6, 0}, {1.9e6, 0}, {2.1e6, eachNs / 3}, {10e6, eachNs / 3}} {
 		r := Run{grossLowNs: c.ranNs, grossHighNs: c.ranNs}
 		r.UserNs = int64(c.ranNs)
@@ -115,7 +115,7 @@ func TestRunsMayLoseMoreOrLessThanLooksSaw(t *testing.T) {
 		checks := &env.NoiseChecks{}
 		for i := range 8 {
 			share := 0.06 + 0.08*float64(i)/7
-			checks.Add(machine.Noise{WatchedNs: 25 * ms, IrregularShare: share / (1 + share), IrregularPerSecond: 1e4, SwitchNs: math.NaN()})
+			checks.Add(machine.Noise{WatchedNs: 25 * ms, LostShare: share / (1 + share), LossesPerSecond: 1e4, SwitchNs: math.NaN()})
 		}
 		if e := conclude(s, DefaultPlan, quiet, checks).Estimate; !e.Covers(truth) || e.RelativeHalfWidth() > 0.04 {
 			t.Errorf("10 ms that lost %g %%: %v", 100*lost, e)

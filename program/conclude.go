@@ -94,8 +94,8 @@ func (s *series) noises(w *env.NoiseChecks) (n noises) {
 	if seen := s.favouredChecks.Typical(typical); seen.Known() {
 		n.favoured = n.usual.WithInterruptsOf(seen)
 		if seen.WatchedNs < fewLooksNs { // a burst of interrupts may have been in all of it
-			n.favoured.LessShare = math.Max(seen.LessShare, seen.ShareLost()-n.usual.ShareLost())
-			n.favoured.MoreShare = math.Max(seen.MoreShare, n.usual.ShareLost()-seen.ShareLost())
+			n.favoured.LessShare = math.Max(seen.LessShare, seen.LostShare-n.usual.LostShare)
+			n.favoured.MoreShare = math.Max(seen.MoreShare, n.usual.LostShare-seen.LostShare)
 		}
 	}
 	return n

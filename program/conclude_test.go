@@ -153,7 +153,7 @@ func TestStealFromAChild(t *testing.T) {
 // A program that computes for 20 ms by the clock loses 3.5 % of that to interrupts. A machine of its own takes 3.5 %
 // less, known as well as these are; this machine, while nothing else runs, takes what was measured.
 func TestIdleHoldsInterrupts(t *testing.T) {
-	noisy := Setting{CPUs: 1, Noise: machine.Noise{WatchedNs: 1e9, IrregularShare: 0.035, IrregularPerSecond: 100, IrregularWorstNs: 60e3, SliceNs: math.NaN(), SwitchNs: math.NaN()}}
+	noisy := Setting{CPUs: 1, Noise: machine.Noise{WatchedNs: 1e9, LostShare: 0.035, LossesPerSecond: 100, LongestLossNs: 60e3, SwitchNs: math.NaN()}}
 	s := &series{probed: true}
 	for i := range 40 {
 		took := 20 + 0.01*float64(i%5)

@@ -155,18 +155,18 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 // Of runs at favouredNice interrupts take what looks at that niceness saw, and preemptions what the usual looks saw. After
 // short looks interrupts may also take what the usual looks saw.
 func TestInterruptsOfFavouredRuns(t *testing.T) {
-	usual := machine.Noise{WatchedNs: 1e9, IrregularShare: 0.003, IrregularPerSecond: 100, SwitchNs: 5e3, RefillNs: 4e3, Refills: 20}
+	usual := machine.Noise{WatchedNs: 1e9, LostShare: 0.003, LossesPerSecond: 100, SwitchNs: 5e3, RefillNs: 4e3, Refills: 20}
 	for watchedNs, holds := range map[float64]bool{1e9: false, 50e6: true} {
-		s := &series{favouredChecks: env.ChecksOf(machine.Noise{WatchedNs: watchedNs, IrregularShare: 0.03, IrregularPerSecond: 300})}
+		s := &series{favouredChecks: env.ChecksOf(machine.Noise{WatchedNs: watchedNs, LostShare: 0.03, LossesPerSecond: 300})}
 		n := s.noises(env.ChecksOf(usual))
-		if got := n.favoured; got.ShareLost() != 0.03 || got.SwitchNs != 5e3 || got.MostColdNs(0) != usual.MostColdNs(0) || got.LessShare >= 0.027 != holds {
+		if got := n.favoured; got.LostShare != 0.03 || got.SwitchNs != 5e3 || got.MostColdNs(0) != usual.MostColdNs(0) || got.LessShare >= 0.027 != holds {
 			t.Errorf("after %v ns: %+v", watchedNs, got)
 		}
-		if n.usual.ShareLost() != 0.003 || n.withoutInterrupts().favoured.ShareLost() != 0 {
+		if n.usual.LostShare != 0.003 || n.withoutInterrupts().favoured.LostShare != 0 {
 			t.Errorf("%+v", n)
 		}
 	}
-	if got := new(series).noises(env.ChecksOf(usual)); got.favoured.ShareLost() != 0.003 {
+	if got := new(series).noises(env.ChecksOf(usual)); got.favoured.LostShare != 0.003 {
 		t.Errorf("without such looks %+v", got.favoured)
 	}
 }

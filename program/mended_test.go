@@ -167,7 +167,7 @@ func mayHaveSpun(t *testing.T, of int) {
 // A program that is shorter than the time between two interrupts mostly meets none: what they
 // take on average comes off no typical run. 28 runs of 40 take 300 µs, and 12 meet one of 10.
 func TestShorterThanBetweenInterrupts(t *testing.T) {
-	noisy := Setting{CPUs: 1, Noise: machine.Noise{WatchedNs: 5e9, IrregularShare: 0.01, IrregularPerSecond: 1000, IrregularWorstNs: 12e3, SliceNs: math.NaN(), SwitchNs: math.NaN()}}
+	noisy := Setting{CPUs: 1, Noise: machine.Noise{WatchedNs: 5e9, LostShare: 0.01, LossesPerSecond: 1000, LongestLossNs: 12e3, SwitchNs: math.NaN()}}
 	s := &series{probed: true}
 	for i := range 40 {
 		took := 0.3

@@ -292,7 +292,7 @@ func (c simulatedCase) measure(plan Plan) *Result {
 	runs := 0
 	m.run = func(_ context.Context, command Command, traced bool) (Run, error) {
 		if runs++; runs%lookEveryRuns == 1 {
-			m.checks.Add(machine.Noise{WatchedNs: 25e6, IrregularShare: c.crowd.InterruptShare * c.nextShare(rng), IrregularPerSecond: 1e3, SwitchNs: math.NaN()})
+			m.checks.Add(machine.Noise{WatchedNs: 25e6, LostShare: c.crowd.InterruptShare * c.nextShare(rng), LossesPerSecond: 1e3, SwitchNs: math.NaN()})
 		}
 		r := c.run(rng, traced)
 		if command.NoteWaits {

@@ -364,7 +364,7 @@ func TestContendedRunsOfAShortProgram(t *testing.T) {
 // take of it: 3 % of it were taken off.
 func TestInterruptsOfWhoLooksAtClock(t *testing.T) {
 	noisy := quiet
-	noisy.Noise.IrregularShare, noisy.Noise.IrregularPerSecond = 0.03, 1000
+	noisy.Noise.LostShare, noisy.Noise.LossesPerSecond = 0.03, 1000
 	for _, looks := range []bool{true, false} {
 		s := series{probed: true, looksAtClock: looks}
 		for i := range 20 {

@@ -11,7 +11,7 @@ import (
 // A program that yields 80 times beside loops loses its CPU as often. None of these switches is certain to have
 // cost what a preemption does: 42.4 ms ± 1.1 were trusted for 44.5, where a preemption takes 40 us.
 func TestYieldsAreNoCertainPreemptions(t *testing.T) {
-	noise := machine.Noise{WatchedNs: 1e9, IrregularShare: 0.001, IrregularPerSecond: 100, SwitchNs: 40e3}
+	noise := machine.Noise{WatchedNs: 1e9, LostShare: 0.001, LossesPerSecond: 100, SwitchNs: 40e3}
 	bounds := func(yields int) Run {
 		r := Run{grossLowNs: 44.5 * ms, grossHighNs: 44.5 * ms, yields: yields}
 		r.UserNs, r.noted = 44.5*ms, true

@@ -221,7 +221,7 @@ func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated 
 			lost += g.Ns
 		}
 	}
-	s.setting = gobench.Setting{CPUs: 1, Checks: env.ChecksOf(machine.Noise{WatchedNs: r.Ns, IrregularShare: lost / r.Ns, SwitchNs: math.NaN(), SliceNs: math.NaN()})}
+	s.setting = gobench.Setting{CPUs: 1, Checks: env.ChecksOf(machine.Noise{WatchedNs: r.Ns, LostShare: lost / r.Ns, SwitchNs: math.NaN()})}
 	for i := range e.benchmarks {
 		s.opNs[fmt.Sprintf("Benchmark%d", i)] = 1e3 * math.Pow(1e4, s.rng.Float64())
 	}

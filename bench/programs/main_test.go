@@ -67,7 +67,7 @@ func TestTruth(t *testing.T) {
 			},
 		}
 	}
-	watched := machine.Noise{WatchedNs: 25 * ms, IrregularShare: 0.01}
+	watched := machine.Noise{WatchedNs: 25 * ms, LostShare: 0.01}
 	cpus, err := machine.Affinity()
 	if err != nil {
 		t.Skip(err)

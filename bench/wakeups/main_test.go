@@ -39,7 +39,7 @@ func TestTruthOfANoisyHost(t *testing.T) {
 		t.Skip(err)
 	}
 	known := truth{cpus: cpus, losses: cprogram.Losses{Watch: func(context.Context, time.Duration) machine.Noise {
-		return machine.Noise{WatchedNs: 25e6, IrregularShare: 0.08}
+		return machine.Noise{WatchedNs: 25e6, LostShare: 0.08}
 	}}}
 	for range 10 {
 		known.add(t.Context(), process.Run{WallNs: 100e6})

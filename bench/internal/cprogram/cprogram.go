@@ -81,7 +81,7 @@ func (l *Losses) Look(ctx context.Context, cpu int) {
 	}
 	noise := l.Watch(ctx, watching)
 	_ = restore()
-	l.lostNs, l.watchedNs = l.lostNs+noise.ShareLost()*noise.WatchedNs, l.watchedNs+noise.WatchedNs
+	l.lostNs, l.watchedNs = l.lostNs+noise.LostShare*noise.WatchedNs, l.watchedNs+noise.WatchedNs
 	l.at = time.Now()
 }
 

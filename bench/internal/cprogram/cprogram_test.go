@@ -37,7 +37,7 @@ func TestLosses(t *testing.T) {
 	looks := 0
 	l := Losses{Watch: func(context.Context, time.Duration) machine.Noise {
 		looks++
-		return machine.Noise{WatchedNs: 25e6, IrregularShare: 0.1}
+		return machine.Noise{WatchedNs: 25e6, LostShare: 0.1}
 	}}
 	for range 2 {
 		l.Look(t.Context(), cpus[0])
