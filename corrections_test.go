@@ -70,6 +70,8 @@ var corrections = []correction{
 	{"vain waits of the shorter run", "gobench/kind.go", "\t\tshare = math.Min(share, idleNs(r.Many)/r.Many.CPUNs)\n", ""},
 	{"waits for a CPU", "gobench/kind.go", "\treturn math.Max(0, wait)\n", "\treturn 0 * math.Max(0, wait)\n"},
 	{"what others ran, where it blocks", "gobench/kind.go", "\tif k.mayBlock && o.OthersNs > ns {", "\tif false {"},
+	{"what others ran, by the machine's own figures", "gobench/kind.go", "k.othersAround = othersAround(k.used)", "k.othersAround = 0"},
+	{"waits for a CPU quota", "gobench/runner.go", "!others.Known || o.Throttled ||", "!others.Known ||"},
 	{"delays that two revisions share", "gobench/compare.go", "\tif alike {", "\tif false && alike {"},
 	{"CPU time in duets", "gobench/duet.go", "cpu, idle := rep.perIteration(cpuNs)", "cpu, idle := rep.perIteration(timedNs)"},
 	{"benchmarks that have no duets", "gobench/duet.go", "return !k.alone && !collects ||", "_ = collects\n\t\treturn false &&"},

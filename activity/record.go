@@ -207,7 +207,7 @@ func (r *recorder) prepare() error {
 	var err error
 	r.trace.Thread = threadNumber()
 	if r.thread, err = machine.OpenThread(); err != nil {
-		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("whether other threads had the CPU is not known, and neither is what the host took: %v; mount it (mount -t proc proc /proc), or allow it to be read", err))
+		r.trace.Caveats = append(r.trace.Caveats, fmt.Sprintf("whether other threads had the CPU is not known, and neither is what the host took: %v", err))
 		r.trace.Unwatched = true
 	}
 	r.group = machine.OpenThrottling(r.options.Root)

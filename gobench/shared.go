@@ -42,8 +42,9 @@ type Around struct {
 
 // lookAround looks now.
 func lookAround() Around {
-	all, err := machine.ReadCPUTimes(os.DirFS("/"), machine.AllCPUs)
-	if err != nil {
+	root := os.DirFS("/")
+	all, err := machine.ReadCPUTimes(root, machine.AllCPUs)
+	if err != nil || !machine.StatIsWhole(root) {
 		return Around{}
 	}
 	return Around{At: time.Now(), RanNs: all.RanNs(), OwnNs: machine.OwnCPUNs()}

@@ -24,7 +24,7 @@ func OpenThread() (*Thread, error) {
 	const name = "/proc/thread-self/schedstat"
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("run-queue wait: opening %s: %w: it needs /proc and a kernel with CONFIG_SCHED_INFO", name, err)
+		return nil, fmt.Errorf("run-queue wait: opening %s: %w: mount /proc (mount -t proc proc /proc), or allow it to be read; the kernel needs CONFIG_SCHED_INFO", name, err)
 	}
 	t := &Thread{schedstat: fd}
 	if _, err := t.Look(); err != nil {

@@ -39,9 +39,12 @@ func changesIn(d record.Bench) (all []change) {
 func (c change) name() string   { return strings.TrimPrefix(cmp.Or(c.benchmark.Name, c.B), "Benchmark") }
 func (c change) metric() string { return cmp.Or(c.Metric, "sec/op") }
 
+// farBeyond reports whether the gate could not judge a pair, and fails for it all the same.
+func (c change) farBeyond() bool { return c.Joint != nil && c.Joint.FarBeyond }
+
 // differs reports whether a pair has a row in the table of changes.
 func (c change) differs() bool {
-	return c.Side() == stats.Beyond || c.Outcome == stats.Slower || c.Outcome == stats.Faster
+	return c.Side() == stats.Beyond || c.farBeyond() || c.Outcome == stats.Slower || c.Outcome == stats.Faster
 }
 
 // sentence describes the comparison in one line.
@@ -164,9 +167,12 @@ func benchVerdict(d record.Bench, changes []change) string {
 }
 
 func gateVerdict(d record.Bench, changes []change) string {
-	count := map[stats.Side]int{}
+	count, far := map[stats.Side]int{}, 0
 	for _, c := range changes {
 		count[c.Side()]++
+		if c.farBeyond() {
+			far++
+		}
 	}
 	gated := count[stats.Beyond] + count[stats.Within] + count[stats.Open]
 	switch {
@@ -182,6 +188,8 @@ func gateVerdict(d record.Bench, changes []change) string {
 		return fmt.Sprintf("%d of %d comparisons differ beyond chance", differing, len(changes))
 	case count[stats.Beyond] > 0:
 		return fmt.Sprintf("Slower: %d of %d comparisons are beyond the limit", count[stats.Beyond], gated)
+	case far > 0:
+		return fmt.Sprintf("Not told: %d of %d comparisons are far beyond the limit, in too few pairs", far, gated)
 	case count[stats.Open] > 0:
 		return fmt.Sprintf("No regression was found; %d of %d comparisons are undecided", count[stats.Open], gated)
 	case len(d.Missing) > 0:
@@ -201,8 +209,11 @@ func changeTable(b *strings.Builder, changes []change) {
 			limit = percentMore(1 + c.Limit().Value())
 		}
 		word := string(c.Outcome)
-		if c.Side() == stats.Beyond {
+		switch {
+		case c.Side() == stats.Beyond:
 			word = "**beyond the limit**"
+		case c.farBeyond():
+			word = "**far beyond the limit**, in too few pairs"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", cell(c.name()), cell(c.metric()), percentMore(c.Ratio.Value), bounds, limit, word)
 	}
@@ -249,7 +260,7 @@ func property(text string) string {
 }
 
 // JUnit writes each comparison as a test case: one beyond the limit fails, an undecided one is
-// skipped, and what could not be measured is an error.
+// skipped, and one that is far beyond the limit in too few pairs is an error, as what could not be measured.
 func JUnit(w io.Writer, d record.Bench) error {
 	type detail struct {
 		Message string `xml:"message,attr"`
@@ -285,6 +296,9 @@ func JUnit(w io.Writer, d record.Bench) error {
 		case side == stats.Beyond:
 			t.Failure = &detail{c.sentence()}
 			suite.Failures++
+		case c.farBeyond():
+			t.Error = &detail{c.sentence() + ": " + view.OneLine(c.Joint.Why)}
+			suite.Errors++
 		case side == stats.Open:
 			t.Skipped = &detail{"undecided: " + c.sentence()}
 			suite.Skipped++

@@ -140,6 +140,27 @@ func TestWhatIsNotMeasured(t *testing.T) {
 	}
 }
 
+// What is far beyond the limit in too few pairs fails the gate, so that no report says that nothing was found.
+func TestFarBeyondInReports(t *testing.T) {
+	d := gatedBench()
+	d.Pairs = d.Pairs[2:]
+	d.Pairs[0].Joint.FarBeyond, d.Pairs[0].Joint.Why = true, "the ratio is 4 or more in all pairs measured (3)"
+	var summary, junit bytes.Buffer
+	if err := errors.Join(BenchSummary(&summary, d), JUnit(&junit, d)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## Not told: 1 of 2 comparisons are far beyond the limit, in too few pairs; 1 benchmark failed\n", "| **far beyond the limit**, in too few pairs |"} {
+		if !strings.Contains(summary.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, summary.String())
+		}
+	}
+	for _, want := range []string{`errors="2" skipped="0"`, `: the ratio is 4 or more in all pairs measured (3)">`} {
+		if !strings.Contains(junit.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, junit.String())
+		}
+	}
+}
+
 // GitHub reads one command per line; a name can't begin another command.
 func TestAnnotations(t *testing.T) {
 	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return Annotations(b, d) })
