@@ -51,6 +51,9 @@ func newSimulated(seed uint64, sharing clocktest.Sharing, quantumNs, costNs floa
 	return s
 }
 
+// noNeighbours says that no other CPU is in use.
+func noNeighbours() Neighbours { return Neighbours{PassedNs: 1, Exact: true} }
+
 func newUncalibrated(seed uint64, sharing clocktest.Sharing, quantumNs, costNs float64) *simulated {
 	s := &simulated{machine: clocktest.NewMachine(seed), sharing: sharing}
 	s.scheduler = clocktest.Share(s.machine, s.sharing)
@@ -60,7 +63,7 @@ func newUncalibrated(seed uint64, sharing clocktest.Sharing, quantumNs, costNs f
 		TickNs:     stats.Estimate{Value: quantumNs, Lo: quantumNs, Hi: quantumNs},
 		AccuracyNs: quantumNs, MinCostNs: 0.95 * costNs, MedianCostNs: costNs, P95CostNs: 1.05 * costNs,
 	}
-	s.station = &Station{Clock: rated, Use: s.scheduler.Use}
+	s.station = &Station{Clock: rated, Use: s.scheduler.Use, Neighbours: noNeighbours}
 	s.station.Spin = func() { s.machine.Run(chainNs) }
 	s.station.Slowed = func() float64 {
 		least := inf

@@ -97,7 +97,7 @@ func newSimulated(t *testing.T, seed uint64, given clocktest.Sharing) *simulated
 		Clock: clock.New(clock.Clock{Name: "simulated", UnitNs: 1}, c.Read), TickNs: stats.Estimate{Value: 1, Lo: 1, Hi: 1},
 		AccuracyNs: 1, MinCostNs: 19, MedianCostNs: 20, P95CostNs: 21,
 	}
-	station := &kbest.Station{Clock: rated, Use: s.scheduler.Use, Core: env.Core{CoreHzError: 1e-3}}
+	station := &kbest.Station{Clock: rated, Use: s.scheduler.Use, Neighbours: func() kbest.Neighbours { return kbest.Neighbours{PassedNs: 1, Exact: true} }, Core: env.Core{CoreHzError: 1e-3}}
 	station.Spin = func() { m.Run(10e3) }
 	station.CoreHz = func() float64 {
 		best := math.Inf(1)
