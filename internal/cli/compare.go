@@ -52,8 +52,9 @@ where one is slower by more than the limit: the lower end of its ratio is above 
 all rows at once with a chance of 99 %; of figures that are no times, where one is worse.
 It is 1 where that can't be told of a time of A or a clock that A advises to use: it is
 missing or unusable, or the ratio's interval reaches above the limit; and where nothing
-else can be told. It is also 1 where a figure is worse but has no ratio, since one of the two
-values is 0: then it can't be told whether it is worse by more than the limit.
+else can be told. A time that failed in A is not asked for. It is also 1 where a figure is
+worse but has no ratio, since one of the two values is 0: then it can't be told whether it
+is worse by more than the limit.
 
 If the core ran at another rate, the limit applies to what that can't explain, whether the
 time depends on the rate or not. Of times on two models of CPU nothing can be told.`,
@@ -287,10 +288,11 @@ func clocksAdvised(rows []record.ComparisonRow) (names []string) {
 
 // hasToBeTold reports whether the gate fails if this row is undecided. That is so for the time of the first
 // subject's work, and for the clocks that it recommends. The other figures follow from these, have no interval,
-// or belong to clocks that need not be used.
+// or belong to clocks that need not be used. Nothing is worse than a value that the first subject lacks, as what failed
+// there does.
 func hasToBeTold(r record.ComparisonRow, advised []string) bool {
 	ofClock := r.Topic == view.TopicClock && slices.Contains([]string{"quality", "accuracy", "cost"}, r.Quantity)
-	return r.Values[0] != nil && (isTime(r.Quantity) || ofClock && slices.Contains(advised, r.Name))
+	return r.Values[0] != nil && stats.IsFinite(r.Values[0].Estimate.Value) && (isTime(r.Quantity) || ofClock && slices.Contains(advised, r.Name))
 }
 
 // whyNotTold says why a change of a clock is undecided; for other rows their intervals say it.

@@ -130,6 +130,7 @@ func TestRegressionInRecords(t *testing.T) {
 	}
 	known := &record.ComparisonValue{}
 	same := row("program", "time", "lower", known, known, change("same", 1, 1, 1))
+	failed := &record.ComparisonValue{Estimate: stats.NoEstimate("ns", "median"), Verdict: stats.Unusable}
 	advised := row("best clock", "quality", "higher", &record.ComparisonValue{Of: "x"}, known, change("same", 1, 1, 1))
 	for name, c := range map[string]struct {
 		rows []record.ComparisonRow
@@ -148,6 +149,7 @@ func TestRegressionInRecords(t *testing.T) {
 		"a program that is missing":          {[]record.ComparisonRow{same, row("program", "time", "lower", known, nil, nil)}, 1},
 		"a program that is new":              {[]record.ComparisonRow{same, row("program", "time", "lower", nil, known, nil)}, 0},
 		"an unusable program":                {[]record.ComparisonRow{same, row("program", "time", "lower", known, known, change("incomparable", nan, nan, nan))}, 1},
+		"a program that failed before":       {[]record.ComparisonRow{same, row("program", "time", "lower", failed, known, change("incomparable", nan, nan, nan))}, 0},
 		"beside a regression":                {[]record.ComparisonRow{row("program", "time", "lower", known, nil, nil), row("benchmark", "time", "lower", known, known, change("slower", 1.3, 1.2, 1.4))}, 3},
 		"nothing in both":                    {[]record.ComparisonRow{row("clock", "cost", "lower", known, nil, nil)}, 1},
 	} {
