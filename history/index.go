@@ -71,7 +71,7 @@ var verdicts = []stats.Verdict{stats.Trusted, stats.Suspect, stats.Unusable}
 // indexVersion returns the version of the index's format, with that of this program, whose figures may be others. An
 // index of another version is made again.
 func indexVersion() string {
-	const format = "chronoscope history 3"
+	const format = "chronoscope history 4"
 	if build, ok := debug.ReadBuildInfo(); ok {
 		return format + " " + build.Main.Version
 	}

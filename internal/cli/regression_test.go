@@ -164,6 +164,45 @@ func TestRegressionInRecords(t *testing.T) {
 	}
 }
 
+// A command that fails in the second record can't be told, whichever of its times the first record knows. Beside another
+// tool's wall times it once had no row, and another command that could be compared made the status 0.
+func TestFailureBesideWallTimes(t *testing.T) {
+	of := func(command string, time, wall float64) program.Report {
+		estimate := func(v float64) stats.Estimate {
+			if math.IsNaN(v) {
+				return stats.NoEstimate("ns", "median")
+			}
+			return stats.Estimate{Value: v, Lo: 0.999 * v, Hi: 1.001 * v, Unit: "ns", Statistic: "median", N: 20}
+		}
+		r := program.Report{Command: command, Summary: program.Summary{Estimate: estimate(time), CPU: stats.NoEstimate("ns", "median"), Wall: estimate(wall)}, Judgement: stats.NewJudgement()}
+		if math.IsNaN(time) && math.IsNaN(wall) {
+			r.Lower(stats.Unusable, "it failed")
+		}
+		return r
+	}
+	nan := math.NaN()
+	others := []program.Report{of("a", nan, 1e6), of("b", nan, 1e6)}
+	for _, c := range []struct {
+		before, after []program.Report
+		want          int
+	}{
+		{others, []program.Report{of("a", 1e6, 1e6), of("b", 1e6, 1e6)}, 0},
+		{others, []program.Report{of("a", 1e6, 1e6), of("b", nan, nan)}, 1},
+		{[]program.Report{of("a", 1e6, 1e6), of("b", 1e6, 1e6)}, []program.Report{of("a", 1e6, 1e6), of("b", nan, nan)}, 1},
+		{[]program.Report{of("a", 1e6, 1e6), of("b", nan, nan)}, []program.Report{of("a", 1e6, 1e6), of("b", 1e6, 1e6)}, 0},
+		{[]program.Report{of("a", 1e6, 1e6), of("b", nan, nan)}, others, 0},
+	} {
+		subjects := []compare.Subject{{Name: "old", Document: record.Programs{Results: c.before}}, {Name: "new", Document: record.Programs{Results: c.after}}}
+		d, err := compare.Subjects(record.Header{}, subjects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (settings{mostRegression: 0.05}).outcome(judged(d)); ExitStatus(err) != c.want {
+			t.Errorf("%+v: status %d, want %d: %v", d.Rows, ExitStatus(err), c.want, err)
+		}
+	}
+}
+
 // allocs/op has an interval, by which it is worse: of 0 allocations there is no ratio, and whether more is beyond the limit can't
 // be told. Stray allocations of the Go runtime, of which 16 in a run of 10,000 iterations may be the most, are no alarm. Other
 // metrics have no interval: equal code once raised alarms, as many metrics depend on what else ran, and B/op on the number of
