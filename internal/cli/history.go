@@ -57,8 +57,9 @@ repository. "history import" keeps what other tools measured.
 
 With --gate the exit status is 3 where the newest commit is slower or worse than the regime
 before it by more than the limit, with a chance of 99 % for all series at once, and 1 where
-that can't be told of a time: also where its value at the newest commit is unusable, or the
-same command measured it at the commit before and not at the newest.`,
+that can't be told of a time: also where its value at the newest commit is unusable, as that
+of what failed is. What the newest commit has no result of is not judged; a caveat names the
+times that the commit before has.`,
 		Example: `  chronoscope bench ./... --save=git           measure, and keep the result in git
   chronoscope history --store git              series and changes
   chronoscope history --bench 'Encode|Decode' --since 2026-09-01
@@ -209,14 +210,23 @@ func commitURLOf(remote string) string {
 }
 
 // caveatsOfHistory says which records can't be read, which commits are not in the history of the
-// commit that is checked out, and whether a gate judges an older one.
+// commit that is checked out, and, of a gate, whether it judges another commit and what it can't judge.
 func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (caveats []string) {
 	if n := len(d.Unreadable); n > 0 {
 		caveats = append(caveats, fmt.Sprintf("%s can't be read, and all others are shown: %s: %s", stats.Count(n, "record"), d.Unreadable[0].Name, d.Unreadable[0].Error))
 	}
 	known := strings.Fields(git(ctx, "rev-list", "HEAD"))
-	if isGate && slices.Index(known, d.NewestCommit) > 0 {
+	if isGate && d.NewestCommit != "" && len(known) > 0 && known[0] != d.NewestCommit {
 		caveats = append(caveats, fmt.Sprintf("commit %.8s is judged, the newest of which there are records: HEAD is %.8s", d.NewestCommit, known[0]))
+	}
+	var gone []string
+	for _, s := range d.Series {
+		if s.Newest == record.NewestMissing && s.Better != "" && isTime(s.Quantity) {
+			gone = append(gone, s.Quantity+" of "+s.Name)
+		}
+	}
+	if isGate && len(gone) > 0 {
+		caveats = append(caveats, fmt.Sprintf("not judged, as commit %.8s has no result of them and the commit before has: %s", d.NewestCommit, listed(gone)))
 	}
 	slices.Sort(known)
 	elsewhere := map[string]bool{}
@@ -243,7 +253,8 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 }
 
 // rivalsInHistory compares the newest commit with the regime before it, for each series that has a
-// point of this commit. A time of which it has none can't be told.
+// point of this commit. A time that is unusable there can't be told. What is missing there is no rival: a commit of another
+// branch may be the one before, other arguments may have chosen less, or the benchmark was removed.
 func rivalsInHistory(d record.History) (all []rival) {
 	var tips []record.HistorySeries
 	for _, s := range d.Series {
@@ -251,8 +262,8 @@ func rivalsInHistory(d record.History) (all []rival) {
 		case s.Better == "":
 		case s.Newest == record.NewestUsable:
 			tips = append(tips, s)
-		case s.Newest != "" && isTime(s.Quantity):
-			all = append(all, lostInHistory(s, d.NewestCommit))
+		case s.Newest == record.NewestUnusable && isTime(s.Quantity):
+			all = append(all, unusableInHistory(s, d.NewestCommit))
 		}
 	}
 	for _, s := range tips {
@@ -261,18 +272,14 @@ func rivalsInHistory(d record.History) (all []rival) {
 	return all
 }
 
-// lostInHistory returns the rival of a series of which the newest commit has no usable value.
-func lostInHistory(s record.HistorySeries, commit string) rival {
+// unusableInHistory returns the rival of a series whose value at the newest commit is unusable.
+func unusableInHistory(s record.HistorySeries, commit string) rival {
 	newest := "the newest record"
 	if commit != "" {
 		newest = "commit " + commit[:min(8, len(commit))]
 	}
-	why := "its value at " + newest + " is unusable: measure it again"
-	if s.Newest == record.NewestMissing {
-		why = newest + " has no value of it, and the commit before has: measure the same in both"
-	}
-	r := unanswered(questionInHistory(s), why)
-	r.missing = s.Newest == record.NewestMissing
+	r := unanswered(questionInHistory(s), "its value at "+newest+" is unusable: measure it again")
+	r.missing = false
 	return r
 }
 

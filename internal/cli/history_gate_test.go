@@ -12,8 +12,9 @@ import (
 	"chronoscope/stats"
 )
 
-// The gate judges the newest commit, also if it has no usable value. Most cases that end with 1 once ended with 0: the
-// gate judged an older commit. With a record elsewhere it judged that one alone.
+// The gate judges the newest commit, also if its value is unusable: it once judged an older commit then. With a record
+// elsewhere it judged that one alone. What the newest commit has no result of once ended with 1, also if it was removed, not
+// asked for, or new on another branch.
 func TestGateJudgesTheNewestCommit(t *testing.T) {
 	unusable, failed := benchOf("Encode", 2e9), benchOf("Encode", 1)
 	unusable.Lower(stats.Unusable, "one repetition alone would have taken longer")
@@ -21,6 +22,7 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 	failed.Lower(stats.Unusable, "it crashed")
 	encode, decode := benchOf("Encode", 131), benchOf("Decode", 50)
 	both := []gobench.Report{encode, decode}
+	const gone = "commit 0abc0014 has no result of them and the commit before has: time of example."
 	elsewhere := record.Programs{
 		Header:  record.Header{Schema: record.Schema, Command: "run", Started: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), Caveats: []string{}, Machine: &machine.Machine{CPU: "Other"}},
 		Results: []program.Report{{Command: "true", Summary: program.Summary{Estimate: stats.NoEstimate("ns", "median"), CPU: stats.NoEstimate("ns", "median"), Wall: stats.Estimate{Value: 1e6, Lo: 1e6, Hi: 1e6, Unit: "ns", N: 9}}, Judgement: stats.NewJudgement()}},
@@ -37,9 +39,10 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 		"unusable":                        {[][]gobench.Report{{unusable, decode}}, nil, 1, "time of example.Encode is worse than before can't be told: its value at commit 0abc0014 is unusable"},
 		"failed":                          {[][]gobench.Report{{failed, decode}}, nil, 1, "its value at commit 0abc0014 is unusable"},
 		"failed twice":                    {[][]gobench.Report{{failed, decode}, {failed, decode}}, nil, 1, "its value at commit 0abc0015 is unusable"},
-		"nothing else was measured":       {[][]gobench.Report{{failed}}, nil, 1, "time of example.Decode is worse than before can't be told: commit 0abc0014 has no value of it"},
-		"nothing is left":                 {[][]gobench.Report{{}}, nil, 1, "commit 0abc0014 has no value of it, and the commit before has"},
-		"left out":                        {[][]gobench.Report{{decode}}, nil, 1, "time of example.Encode is worse than before can't be told: commit 0abc0014 has no value of it"},
+		"nothing else was measured":       {[][]gobench.Report{{failed}}, nil, 1, "time of example.Encode is worse than before can't be told: its value at commit 0abc0014 is unusable"},
+		"nothing is left":                 {[][]gobench.Report{{}}, nil, 1, gone + "Decode, time of example.Encode"},
+		"left out":                        {[][]gobench.Report{{decode}}, nil, 0, gone + "Encode"},
+		"slower, and one is left out":     {[][]gobench.Report{{benchOf("Encode", 200)}}, nil, 3, "time of example.Encode is slower"},
 		"gone since two commits":          {[][]gobench.Report{{decode}, {decode}}, nil, 0, ""},
 		"unusable at first":               {[][]gobench.Report{{unusable, decode}, both}, nil, 0, ""},
 		"slower, with a record elsewhere": {[][]gobench.Report{{benchOf("Encode", 200), decode}}, elsewhere, 3, "time of example.Encode is slower"},
@@ -58,15 +61,33 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 			if c.beside != nil {
 				keepDocument(t, folder, c.beside)
 			}
-			_, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
-			if status != c.status || !strings.Contains(problems, c.says) {
-				t.Errorf("status %d, want %d with %q: %s", status, c.status, c.says, problems)
+			out, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
+			if said := strings.Join(strings.Fields(out+problems), " "); status != c.status || !strings.Contains(said, c.says) {
+				t.Errorf("status %d, want %d with %q: %s", status, c.status, c.says, said)
 			}
 		})
 	}
 }
 
-// If HEAD was not measured, a gate judges an older commit, and says so.
+// A benchmark that fails at the newest commit is unusable there also where only its wall time was known before.
+func TestGateJudgesFailuresOfWallTimes(t *testing.T) {
+	folder := t.TempDir()
+	failed := benchOf("Encode", 1)
+	failed.Estimate, failed.Wall, failed.Metrics = stats.NoEstimate("ns", "median"), stats.NoEstimate("ns", "median"), nil
+	failed.Lower(stats.Unusable, "it crashed")
+	for day := range 20 {
+		r := benchOf("Encode", 130+float64(day*7%5))
+		r.Wall, r.Estimate = r.Estimate, stats.NoEstimate("ns", "median")
+		keepBench(t, folder, day, r, benchOf("Decode", 50+float64(day*7%5)/5))
+	}
+	keepBench(t, folder, 20, failed, benchOf("Decode", 50))
+	const want = "wall time of example.Encode is worse than before can't be told: its value at commit 0abc0014 is unusable"
+	if _, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%"); status != 1 || !strings.Contains(problems, want) {
+		t.Errorf("status %d: %s", status, problems)
+	}
+}
+
+// If HEAD was not measured, a gate judges an older commit or one of another branch, and says so.
 func TestGateSaysThatHeadWasNotMeasured(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var commits []string
@@ -78,7 +99,7 @@ func TestGateSaysThatHeadWasNotMeasured(t *testing.T) {
 		newest string
 		isGate bool
 		want   int
-	}{{commits[1], true, 1}, {commits[1], false, 0}, {commits[2], true, 0}, {"0123456789abcdef", true, 0}, {"", true, 0}} {
+	}{{commits[1], true, 1}, {commits[1], false, 0}, {commits[2], true, 0}, {"0123456789abcdef", true, 1}, {"0123456789abcdef", false, 0}, {"", true, 0}} {
 		if said := caveatsOfHistory(t.Context(), record.History{NewestCommit: c.newest}, c.isGate); len(said) != c.want || c.want > 0 && !strings.Contains(said[0], "HEAD is "+commits[2][:8]) {
 			t.Errorf("%+v: %q", c, said)
 		}

@@ -201,8 +201,16 @@ func (v gateVerdict) err() error {
 	return nil
 }
 
-// mostUndecided is the largest number of undecided comparisons that a warning names one by one.
-const mostUndecided = 5
+// mostListed is the largest number of comparisons that a warning names one by one.
+const mostListed = 5
+
+// listed returns the names, the first few of them one by one.
+func listed(names []string) string {
+	if more := len(names) - mostListed; more > 0 {
+		names = append(slices.Clone(names[:mostListed]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
 
 // warning names the undecided comparisons that pass; empty if there are none.
 func (v gateVerdict) warning() string {
@@ -210,14 +218,11 @@ func (v gateVerdict) warning() string {
 		return ""
 	}
 	var names []string
-	for _, r := range v.undecided[:min(len(v.undecided), mostUndecided)] {
+	for _, r := range v.undecided {
 		names = append(names, r.name)
 	}
-	if more := len(v.undecided) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
 	return fmt.Sprintf("%s %s: %d of %d comparisons pass undecided: %s: %s (--undecided fail ends with 1 instead)",
-		v.rule.flag, v.rule.given, len(v.undecided), v.compared, strings.Join(names, ", "), v.undecided[0].unknown(v.rule.allowed))
+		v.rule.flag, v.rule.given, len(v.undecided), v.compared, listed(names), v.undecided[0].unknown(v.rule.allowed))
 }
 
 // findings says, for each comparison that exceeds the limit, how much slower its subject is, with the lower
