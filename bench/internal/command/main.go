@@ -27,12 +27,20 @@ func Main(name string, run func(ctx context.Context, args []string, stdout io.Wr
 	}
 }
 
-// Child returns a command that an end of ctx interrupts. It is in a process group of its own: Ctrl-C in a terminal would
-// interrupt it a second time, and a second interrupt ends it without what it has measured.
+// Child returns a command in a process group of its own. An end of ctx interrupts the group. If the command has ended, or a minute
+// later, what is left of the group is killed. Ctrl-C in a terminal does not reach the group: it would interrupt chronoscope a second
+// time, and a second interrupt ends it without what it has measured.
 func Child(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.Cancel = func() error {
+		err := syscall.Kill(-c.Process.Pid, syscall.SIGINT)
+		for end := time.Now().Add(time.Minute); c.Process.Signal(syscall.Signal(0)) == nil && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+		return err
+	}
 	c.WaitDelay = time.Minute
 	return c
 }

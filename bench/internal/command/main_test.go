@@ -1,12 +1,15 @@
 package command
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,5 +49,39 @@ func TestLost(t *testing.T) {
 	cancel()
 	if err := Lost(ended, competitors); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// After the end of ctx nothing of a child's group is left: neither a program that waits for its own child, as go test does, nor a
+// process that stays after its parent, as one of hyperfine may.
+func TestChildEndsWithItsGroup(t *testing.T) {
+	for name, script := range map[string]string{
+		"waits":  "trap : INT; sleep 20; echo waited",
+		"leaves": "(trap '' INT; echo ready; exec sleep 20) & trap 'exit 3' INT; wait",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			c := Child(ctx, "sh", "-c", "echo ready; "+script)
+			said, out := io.Pipe()
+			c.Stdout = out
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+			done := make(chan error)
+			go func() { done <- c.Wait() }() // it waits until nothing has the output any more
+			lines := bufio.NewScanner(said)
+			for range strings.Count(c.Args[2], "ready") {
+				lines.Scan()
+			}
+			go io.Copy(io.Discard, said)
+			cancel()
+			select {
+			case <-done:
+			case <-time.After(10 * time.Second):
+				t.Error("processes are left")
+			}
+		})
 	}
 }
