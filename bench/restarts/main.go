@@ -65,6 +65,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if e.address, err = freeAddress(); err != nil {
 		return err
 	}
+	runtime.LockOSThread() // Prometheus ends with this thread
+	defer runtime.UnlockOSThread()
 	server, stop, err := e.startPrometheus(ctx)
 	if err != nil {
 		return err
@@ -178,11 +180,13 @@ func (e experiment) liveOnce(ctx context.Context) (l life, err error) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- serve.Wait() }()
+	byItself := false
 	select {
 	case <-said.listens:
 		l.listening = time.Since(start)
 		select {
 		case err = <-ended:
+			byItself = true // or killed by somebody else, such as the kernel for want of memory
 			ended <- err
 		case <-ctx.Done():
 		case <-time.After(e.least + rand.N(e.most-e.least) - l.listening):
@@ -198,7 +202,7 @@ func (e experiment) liveOnce(ctx context.Context) (l life, err error) {
 	how := <-ended
 	l.lasted = time.Since(start)
 	status, _ := serve.ProcessState.Sys().(syscall.WaitStatus)
-	if l.listening > 0 && status.Signal() != syscall.SIGKILL {
+	if l.listening > 0 && (byItself || status.Signal() != syscall.SIGKILL) {
 		l.ended, err = fmt.Sprintf("%v: %s", how, said.end()), nil
 	}
 	for range 20 { // a child needs a moment to end

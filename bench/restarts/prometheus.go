@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"chronoscope/bench/internal/command"
@@ -26,7 +27,7 @@ type prometheus string
 const jobName = "restarts"
 
 // startPrometheus starts a server that scrapes serve every second and evaluates the rules, and returns when it is ready. It runs on
-// after the end of ctx, until stop.
+// after the end of ctx, until stop. It is killed when the thread that calls this ends.
 func (e experiment) startPrometheus(ctx context.Context) (server prometheus, stop func(), err error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -41,6 +42,7 @@ func (e experiment) startPrometheus(ctx context.Context) (server prometheus, sto
 	command := command.Child(context.WithoutCancel(ctx), "prometheus", "--config.file="+file, "--web.listen-address="+address,
 		"--storage.tsdb.path="+filepath.Join(e.folder, "data"), "--log.level=error", "--enable-feature=native-histograms")
 	command.Stderr = os.Stderr
+	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	if err := command.Start(); err != nil {
 		return "", nil, fmt.Errorf("%w: install the Debian package prometheus", err)
 	}
@@ -140,8 +142,11 @@ func (server prometheus) stored(ctx context.Context, job string, span time.Durat
 	return server.query(ctx, fmt.Sprintf(`{job=%q,__name__=~"(chronoscope|process)_.+|up"}[%ds]`, job, int(span.Seconds())+1), 0, 0)
 }
 
+// fewScrapes are those of two minutes, twice the span of a rate.
+const fewScrapes = 120
+
 // ask asks Prometheus for rates and shares of the past, checks that they are possible, and prints its increases
-// compared with those in the samples.
+// compared with those in the samples. A rate without a value is a fault, unless there are few scrapes.
 func (server prometheus) ask(ctx context.Context, span time.Duration, seen seen, stdout io.Writer) (faults []string, err error) {
 	cpus := float64(runtime.NumCPU())
 	const slack = 1.02 // Prometheus extrapolates to the ends of the window
@@ -176,6 +181,7 @@ func (server prometheus) ask(ctx context.Context, span time.Duration, seen seen,
 		}
 		fmt.Fprintf(stdout, "  %-28s %5d values, least %.4g, most %.4g of %.4g\n", bounded.name, n, least, most, bounded.most)
 		switch {
+		case n == 0 && seen.scrapes < fewScrapes: // too few for a rate
 		case n == 0:
 			faults = append(faults, fmt.Sprintf("%s: no value at all", bounded.name))
 		case least < 0 || !(most <= bounded.most):
