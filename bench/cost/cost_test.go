@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -42,6 +45,23 @@ func TestRunPrintsEverySubjectAndComparison(t *testing.T) {
 		if !strings.Contains(out.String(), c.over+" / "+c.under) {
 			t.Errorf("%s / %s is missing from\n%s", c.over, c.under, &out)
 		}
+	}
+}
+
+// After an interrupt no further round is made, and the rounds before it are there.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	reads := 0
+	all := []subject{{name: "a", read: func(int) int64 {
+		if reads++; reads == 3 { // the first warms up
+			cancel()
+		}
+		return 0
+	}}}
+	costs, err := measure(ctx, all, 10, 1, rand.New(rand.NewPCG(1, 0)))
+	if !errors.Is(err, context.Canceled) || len(costs["a"]) != 2 {
+		t.Errorf("%v, %v", costs, err)
 	}
 }
 

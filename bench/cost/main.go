@@ -25,7 +25,7 @@ import (
 
 func main() { command.Main("cost", run) }
 
-func run(_ context.Context, args []string, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("cost", flag.ContinueOnError)
 	rounds := flags.Int("rounds", 30, "rounds, each with every subject once; 6 or more")
 	readings := flags.Int("readings", 100_000, "readings of a subject in a round")
@@ -37,16 +37,20 @@ func run(_ context.Context, args []string, stdout io.Writer) error {
 		return fmt.Errorf("-rounds %d -readings %d: an interval needs 6 rounds or more, of 1 reading or more", *rounds, *readings)
 	}
 	all := subjects()
-	costs := measure(all, *rounds, *readings, rand.New(rand.NewPCG(*seed, 0)))
+	costs, err := measure(ctx, all, *rounds, *readings, rand.New(rand.NewPCG(*seed, 0)))
+	if len(costs) == 0 {
+		return err
+	}
 	fmt.Fprintf(stdout, "%s/%s, %s; %d rounds of %d readings, in random order\n\n",
-		runtime.GOOS, runtime.GOARCH, runtime.Version(), *rounds, *readings)
+		runtime.GOOS, runtime.GOARCH, runtime.Version(), len(costs[all[0].name]), *readings)
 	printCosts(stdout, all, costs)
 	printRatios(stdout, costs)
-	return nil
+	return err
 }
 
-// measure returns the cost of a reading in nanoseconds, by subject and round.
-func measure(all []subject, rounds, readings int, random *rand.Rand) map[string][]float64 {
+// measure returns the cost of a reading in nanoseconds, by subject and round. If ctx ends, it returns its error with the whole rounds
+// so far.
+func measure(ctx context.Context, all []subject, rounds, readings int, random *rand.Rand) (map[string][]float64, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -56,11 +60,14 @@ func measure(all []subject, rounds, readings int, random *rand.Rand) map[string]
 		s.read(readings) // warms caches and branch prediction
 	}
 	for range rounds {
+		if ctx.Err() != nil {
+			break
+		}
 		for _, i := range random.Perm(len(all)) {
 			costs[all[i].name] = append(costs[all[i].name], costNs(all[i], readings))
 		}
 	}
-	return costs
+	return costs, ctx.Err()
 }
 
 func costNs(s subject, readings int) float64 {

@@ -43,7 +43,7 @@ type experiment struct {
 
 func main() { command.Main("gate", run) }
 
-func run(_ context.Context, args []string, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var e experiment
 	flags := flag.NewFlagSet("gate", flag.ContinueOnError)
 	flags.IntVar(&e.suites, "suites", 100, "how many suites with each recording")
@@ -59,7 +59,7 @@ func run(_ context.Context, args []string, stdout io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	return e.run(stdout)
+	return e.run(ctx, stdout)
 }
 
 // outcome is what the gate says about some suites.
@@ -80,8 +80,8 @@ func (o outcome) print(w io.Writer, name string, suites int) {
 	fmt.Fprintf(w, "%-14s %6d %8d %8d %8d %10d %6d %10.1f\n", name, suites, o.failed, o.blamed, o.found, o.visible, o.seen, stats.Median(o.minutes))
 }
 
-// run prints a line for each recording, and one for all.
-func (e experiment) run(w io.Writer) error {
+// run prints a line for each recording, and one for all of them. If ctx ends, it prints those that are complete.
+func (e experiment) run(ctx context.Context, w io.Writer) error {
 	recordings, err := clocktest.Recordings()
 	if err != nil {
 		return err
@@ -99,25 +99,26 @@ func (e experiment) run(w io.Writer) error {
 	fmt.Fprintf(w, "%-14s %6s %8s %8s %8s %10s %6s %10s\n", "noise", "suites", "failed", "wrongly", "found", "visible", "seen", "minutes")
 	var all outcome
 	for _, r := range recordings {
-		o, err := e.on(&r)
-		if err != nil {
-			return err
+		o, failed := e.on(ctx, &r)
+		if failed != nil {
+			err = failed
+			break
 		}
 		o.print(w, r.Name, e.suites)
 		all.add(o)
 	}
-	all.print(w, "all", e.suites*len(recordings))
-	return nil
+	all.print(w, "all", len(all.minutes))
+	return err
 }
 
 // on simulates suites on a recording.
-func (e experiment) on(r *clocktest.Recording) (outcome, error) {
+func (e experiment) on(ctx context.Context, r *clocktest.Recording) (outcome, error) {
 	outcomes := make([]outcome, e.suites)
-	var workers errgroup.Group
+	workers, ctx := errgroup.WithContext(ctx)
 	workers.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range e.suites {
 		workers.Go(func() (err error) {
-			outcomes[i], err = e.suite(r, uint64(i))
+			outcomes[i], err = e.suite(ctx, r, uint64(i))
 			return err
 		})
 	}
@@ -134,7 +135,7 @@ const slowed = "Benchmark0"
 
 // suite measures one suite, and judges it by the gate. If a slowdown is to be planted, a few pairs of equal code
 // first show whether --plan would call it visible.
-func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err error) {
+func (e experiment) suite(ctx context.Context, r *clocktest.Recording, seed uint64) (o outcome, err error) {
 	m := newSimulated(r, seed, e)
 	plan := gobench.QuickPlan
 	plan.Seed, plan.MaxTime, plan.Precision = seed, e.maxTime, 0.001
@@ -149,7 +150,7 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 				return fmt.Sprintf("%s %d", binary, layout), nil
 			}}
 		}
-		if err := gobench.Arrange(context.Background(), group); err != nil {
+		if err := gobench.Arrange(ctx, group); err != nil {
 			return o, err
 		}
 		groups = append(groups, group)
@@ -157,7 +158,7 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 	if e.planted > 0 {
 		pilot := plan
 		pilot.MostRepetitions = max(16, 2*e.layouts) // as with --plan
-		all, err := m.compare(groups, pilot)
+		all, err := m.compare(ctx, groups, pilot)
 		if err != nil {
 			return o, err
 		}
@@ -167,7 +168,7 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 		m.slower = 1 + e.planted
 	}
 	began := m.machine.NowNs()
-	all, err := m.compare(groups, plan)
+	all, err := m.compare(ctx, groups, plan)
 	if err != nil {
 		return o, err
 	}
@@ -185,8 +186,8 @@ func (e experiment) suite(r *clocktest.Recording, seed uint64) (o outcome, err e
 }
 
 // compare measures and compares both revisions of some benchmarks.
-func (s *simulated) compare(groups [][]gobench.Benchmark, plan gobench.Plan) (all []gobench.Comparison, err error) {
-	measured, err := gobench.Measure(context.Background(), s, groups, plan, s.setting, nil)
+func (s *simulated) compare(ctx context.Context, groups [][]gobench.Benchmark, plan gobench.Plan) (all []gobench.Comparison, err error) {
+	measured, err := gobench.Measure(ctx, s, groups, plan, s.setting, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +231,10 @@ func newSimulated(r *clocktest.Recording, seed uint64, e experiment) *simulated 
 
 // Run implements [gobench.Runner]. The process reads its own counters before and after the iterations, as on
 // Linux.
-func (s *simulated) Run(_ context.Context, b gobench.Benchmark, n int, traced bool) (gobench.Observation, error) {
+func (s *simulated) Run(ctx context.Context, b gobench.Benchmark, n int, traced bool) (gobench.Observation, error) {
+	if err := ctx.Err(); err != nil {
+		return gobench.Observation{}, err
+	}
 	if _, known := s.placed[b.Binary]; !known {
 		s.placed[b.Binary] = math.Exp(s.placement * s.rng.NormFloat64())
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +18,33 @@ func TestNoRecording(t *testing.T) {
 	}
 }
 
+// cancelsAfter is a writer that calls a function when so many lines are written.
+type cancelsAfter struct {
+	strings.Builder
+	lines  int
+	cancel func()
+}
+
+func (w *cancelsAfter) Write(text []byte) (int, error) {
+	n, err := w.Builder.Write(text)
+	if strings.Count(w.String(), "\n") == w.lines {
+		w.cancel()
+	}
+	return n, err
+}
+
+// After an interrupt no further suite is simulated, and the recordings that are complete are printed.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := cancelsAfter{lines: 3, cancel: cancel} // two lines of a head, and one of the first recording
+	err := run(ctx, []string{"-suites", "1", "-benchmarks", "1", "-max-time", "100ms"}, &out)
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if !errors.Is(err, context.Canceled) || len(lines) != 4 || !slices.Equal(strings.Fields(lines[3])[:2], []string{"all", "1"}) {
+		t.Errorf("%v:\n%s", err, &out.Builder)
+	}
+}
+
 // Of two suites on each recording none fails, and a slowdown by half is found.
 func TestExperiment(t *testing.T) {
 	if testing.Short() {
@@ -22,7 +52,7 @@ func TestExperiment(t *testing.T) {
 	}
 	var out strings.Builder
 	e := experiment{suites: 1, benchmarks: 4, limit: 0.03, falseAlarms: 0.01, deviation: 0.02, maxTime: 5 * time.Second}
-	if err := e.run(&out); err != nil {
+	if err := e.run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(out.String(), "\n"); lines < 10 || !strings.Contains(out.String(), "\nall ") {
@@ -37,7 +67,7 @@ func TestExperiment(t *testing.T) {
 		if !strings.HasSuffix(r.Name, "quiet") {
 			continue
 		}
-		if o, err := e.on(&r); err != nil || o.found != 1 || o.blamed != 0 || o.visible != 1 || o.seen != 1 {
+		if o, err := e.on(t.Context(), &r); err != nil || o.found != 1 || o.blamed != 0 || o.visible != 1 || o.seen != 1 {
 			t.Errorf("%s: %+v: %v", r.Name, o, err)
 		}
 	}

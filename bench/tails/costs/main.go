@@ -44,7 +44,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	for _, goroutines := range goroutineCounts {
-		costs := measure(all, *rounds, *calls, goroutines, cpuTime)
+		costs, err := measure(ctx, all, *rounds, *calls, goroutines, cpuTime)
+		if len(costs[0]) == 0 {
+			return err
+		}
 		pair := stats.MedianInterval(costs[0], "ns")
 		fmt.Fprintf(stdout, "%d goroutines; a pair of time.Now takes %s\n", goroutines, pair)
 		for i, s := range all {
@@ -54,6 +57,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 			}
 			ratio := stats.MedianInterval(ratios, "")
 			fmt.Fprintf(stdout, "  %-34s %6.1f ns  %5.1f %% (%.1f to %.1f)\n", s.name, stats.Median(costs[i]), 100*ratio.Value, 100*ratio.Lo, 100*ratio.Hi)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -126,7 +132,8 @@ func framed(m *meter.Meter) func() { return func() { m.Stop(m.Start()) } }
 
 // measure returns the CPU time of a call for each subject and round, in nanoseconds. Each round has another
 // order. What starting the goroutines takes is that of calls that do nothing in the same round, and is taken off.
-func measure(all []subject, rounds, calls, goroutines int, cpuTime func(func()) float64) [][]float64 {
+// If ctx ends, measure returns its error with the rounds so far.
+func measure(ctx context.Context, all []subject, rounds, calls, goroutines int, cpuTime func(func()) float64) ([][]float64, error) {
 	run := func(call func()) float64 {
 		return cpuTime(func() {
 			var each sync.WaitGroup
@@ -142,6 +149,9 @@ func measure(all []subject, rounds, calls, goroutines int, cpuTime func(func()) 
 	}
 	costs := make([][]float64, len(all))
 	for round := range rounds + 1 {
+		if ctx.Err() != nil {
+			break
+		}
 		ns := make([]float64, len(all))
 		empty := run(nothing)
 		for _, i := range rand.Perm(len(all)) {
@@ -154,7 +164,7 @@ func measure(all []subject, rounds, calls, goroutines int, cpuTime func(func()) 
 			}
 		}
 	}
-	return costs
+	return costs, ctx.Err()
 }
 
 //go:noinline

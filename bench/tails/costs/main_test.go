@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -38,8 +40,23 @@ func TestGoroutinesAreTakenOff(t *testing.T) {
 		f()
 		return 3*float64(calls.Load()-before) + 6400
 	}
-	costs := measure([]subject{{"call", func() { calls.Add(1) }}}, 4, 128, 64, cpuTime)
-	if !slices.Equal(costs[0], []float64{3, 3, 3, 3}) {
-		t.Errorf("%v", costs)
+	costs, err := measure(t.Context(), []subject{{"call", func() { calls.Add(1) }}}, 4, 128, 64, cpuTime)
+	if err != nil || !slices.Equal(costs[0], []float64{3, 3, 3, 3}) {
+		t.Errorf("%v, %v", costs, err)
+	}
+}
+
+// After an interrupt no further round is made, and the rounds before it are there.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	calls := 0
+	costs, err := measure(ctx, []subject{{"call", func() {
+		if calls++; calls == 2 { // the first round warms up
+			cancel()
+		}
+	}}}, 10, 1, 1, func(f func()) float64 { f(); return 1 })
+	if !errors.Is(err, context.Canceled) || len(costs[0]) != 1 {
+		t.Errorf("%v, %v", costs, err)
 	}
 }
