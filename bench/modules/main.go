@@ -1,6 +1,7 @@
 // Command modules compares the names of the benchmarks that go test runs with those that chronoscope bench has
-// a line for, in modules that others wrote. Each benchmark is run once. With -agree it compares the figures:
-// sec/op and allocs/op of ten repetitions of go test, as benchstat summarises them, with those of chronoscope.
+// a line for, in modules that others wrote. Each benchmark is run once, with the GOMAXPROCS of
+// this program. With -agree it compares the figures: sec/op and allocs/op of ten repetitions of go test, as benchstat
+// summarises them, with those of chronoscope.
 //
 //	go build -o /tmp/chronoscope ./cmd/chronoscope && cd bench
 //	go run ./modules -chronoscope /tmp/chronoscope                     # eight modules
@@ -21,6 +22,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +49,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	functions := flags.Int("functions", 4, "with -agree: how many benchmark functions of each module")
 	benchTime := flags.Duration("benchtime", 200*time.Millisecond, "with -agree: how long each of ten repetitions of go test runs")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	// A module for an older Go would take another number than this program where the CPUs have a quota.
+	if err := os.Setenv("GOMAXPROCS", strconv.Itoa(runtime.GOMAXPROCS(0))); err != nil {
 		return err
 	}
 	modules := flags.Args()

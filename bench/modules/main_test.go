@@ -41,6 +41,25 @@ func TestNamesThatEndInNumbers(t *testing.T) {
 	}
 }
 
+// Where the CPUs have a quota, a module for an older Go takes all of them, unless both tools run it with the same GOMAXPROCS.
+func TestModuleForAnOlderGo(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"go":   `[ "$1" = mod ] && { echo "{\"Dir\": \"` + folder + `\"}"; exit; }; printf 'pkg: a\nBenchmarkX%s \t 1\t 3 ns/op\n' "$([ "${GOMAXPROCS:-77}" = 1 ] || echo -${GOMAXPROCS:-77})"`,
+		"tool": `echo '{"results": [{"package": "a", "name": "BenchmarkX"}]}'`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	t.Setenv("GOMAXPROCS", "")
+	var out strings.Builder
+	if err := run(t.Context(), []string{"-chronoscope", filepath.Join(folder, "tool"), "example.com/a@v1"}, &out); err != nil || strings.Contains(out.String(), "missing:") {
+		t.Errorf("%v:\n%s", err, &out)
+	}
+}
+
 // What go test or chronoscope could not do is told beside the names that are missing for it.
 func TestFailuresAreTold(t *testing.T) {
 	folder := t.TempDir()
@@ -53,6 +72,7 @@ func TestFailuresAreTold(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	t.Setenv("GOMAXPROCS", "")
 	var out strings.Builder
 	err := run(t.Context(), []string{"-chronoscope", filepath.Join(folder, "tool"), "example.com/a@v1"}, &out)
 	if err != nil || !strings.Contains(out.String(), "panic: test timed out") || !strings.Contains(out.String(), "no time left") {
