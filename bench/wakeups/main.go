@@ -233,7 +233,7 @@ type truth struct {
 }
 
 func (t *truth) add(ctx context.Context, r process.Run) {
-	t.losses.Look(ctx, t.cpus[len(t.wallsNs)%len(t.cpus)])
+	t.losses.Look(ctx, t.cpus...)
 	t.wallsNs = append(t.wallsNs, float64(r.WallNs))
 }
 

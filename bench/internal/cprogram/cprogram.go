@@ -60,6 +60,7 @@ type Losses struct {
 	Watch func(context.Context, time.Duration) machine.Noise // of the caller's CPU
 
 	lostNs, watchedNs float64
+	looks             int
 	at                time.Time
 }
 
@@ -70,12 +71,13 @@ const (
 	differs = 0.3
 )
 
-// Look watches the CPU for a moment, unless the last time was a moment ago.
-func (l *Losses) Look(ctx context.Context, cpu int) {
+// Look watches one of the CPUs for a moment, the next one each time, unless the last time was a moment ago.
+func (l *Losses) Look(ctx context.Context, cpus ...int) {
 	if l.Watch == nil || time.Since(l.at) < watchAfter {
 		return
 	}
-	restore, err := machine.Pin([]int{cpu})
+	restore, err := machine.Pin([]int{cpus[l.looks%len(cpus)]})
+	l.looks++
 	if err != nil {
 		return
 	}

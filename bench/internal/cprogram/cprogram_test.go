@@ -3,6 +3,7 @@ package cprogram
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,5 +49,28 @@ func TestLosses(t *testing.T) {
 	}
 	if share, _, most := (&Losses{}).Share(); share != 0 || most != 0 {
 		t.Errorf("no look: %v, %v", share, most)
+	}
+}
+
+// Each look is at the next CPU, also if every second call comes too early.
+func TestLossesOfEachCPU(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil {
+		t.Skip(err)
+	}
+	var seen []int
+	l := Losses{Watch: func(context.Context, time.Duration) machine.Noise {
+		on, _ := machine.Affinity()
+		seen = append(seen, on...)
+		return machine.Noise{}
+	}}
+	for range cpus {
+		for range 2 {
+			l.Look(t.Context(), cpus...)
+		}
+		l.at = time.Time{}
+	}
+	if !slices.Equal(seen, cpus) {
+		t.Errorf("%v of %v", seen, cpus)
 	}
 }
