@@ -59,10 +59,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		mostCost float64
 	}{{"another CPU", *other, 0.003}, {"the same CPU", *cpu, 0.01}} {
 		e, err := measure(ctx, *tool, *budget, c.cpu, *cpu, *limit)
+		if e.pairs > 0 {
+			fmt.Fprintf(stdout, "serve on %s: %v; at most %.1f %% are allowed: %s\n", c.name, e, 100*c.mostCost, e.verdict(1+c.mostCost))
+		}
 		if err != nil {
 			return fmt.Errorf("serve on %s: %w", c.name, err)
 		}
-		fmt.Fprintf(stdout, "serve on %s: %v; at most %.1f %% are allowed: %s\n", c.name, e, 100*c.mostCost, e.verdict(1+c.mostCost))
 	}
 	return nil
 }
@@ -84,7 +86,8 @@ func knownWork() uint64 {
 	return x + uint64(at)
 }
 
-// measure compares two times of known work: while serve runs on its own CPU, and while serve is stopped.
+// measure compares two times of known work: while serve runs on its own CPU, and while serve is stopped. If chronoscope run
+// fails or is interrupted, measure returns the error with the pairs so far.
 func measure(ctx context.Context, tool, budget string, serveCPU, workCPU int, limit time.Duration) (e effect, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -113,14 +116,14 @@ func measure(ctx context.Context, tool, budget string, serveCPU, workCPU int, li
 	pid, work := strconv.Itoa(serve.Process.Pid), self+" -work"
 	before := cpuSeconds(serve.Process.Pid)
 	stolen := stolenSeconds(workCPU)
-	text, err := peer.Output(ctx, "", tool, "run", "--format", "json", "--cpu", strconv.Itoa(workCPU), "--max-runs", "100000",
+	text, failed := peer.Output(ctx, "", tool, "run", "--format", "json", "--cpu", strconv.Itoa(workCPU), "--max-runs", "100000",
 		"--max-time", (limit / 2).String(), "--precision", "0.001%", "--prepare", "kill -STOP "+pid, "--prepare", "kill -CONT "+pid, work, work)
-	if err != nil {
-		return e, err
+	if len(text) == 0 {
+		return e, failed
 	}
 	e, err = effectOf(text)
 	e.serveSeconds, e.stolenSeconds = cpuSeconds(serve.Process.Pid)-before, stolenSeconds(workCPU)-stolen
-	return e, err
+	return e, errors.Join(failed, err)
 }
 
 var listensOn = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
@@ -213,8 +216,8 @@ func effectOf(text []byte) (e effect, err error) {
 	return e, nil
 }
 
-// pairs returns the times of runs that followed one another, one of each series. It leaves out pairs with a run that was
-// rejected, so that drift hits both of a pair alike.
+// pairs returns the times of runs that followed one another, one of each series, so that drift hits both of a pair alike. It leaves
+// out pairs with a run that was rejected. After a run that is missing, pairs may be of two rounds until two runs of one series meet.
 func pairs(first, second []peer.Run) (a, b []float64) {
 	type run struct {
 		peer.Run

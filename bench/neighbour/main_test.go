@@ -2,8 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,7 +44,8 @@ func TestRatioOfMeans(t *testing.T) {
 	}
 }
 
-// A run that was rejected, or that has no other run beside it, takes its own pair away, and shifts no later one: of work that
+// A run that was rejected takes its own pair away. One that has no other run in its round is left out where two of a series
+// meet, as here, and shifts no later pair: of work that
 // drifts by 5 % a round and takes exactly 1 % longer, the interval is 1.01 alone. Stolen time, which is that of all CPUs, does not
 // make the second half faster, and a ratio that is not known is no number.
 func TestPairsKeepTheirRound(t *testing.T) {
@@ -70,5 +77,23 @@ func TestPairsKeepTheirRound(t *testing.T) {
 	}
 	if want := "the median alone on the machine +NaN % (+NaN to +NaN)"; e.medians != want {
 		t.Errorf("%q", e.medians)
+	}
+}
+
+// What run has measured until an interrupt is printed before the error.
+func TestInterruptedRun(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "chronoscope_surveys_total 1") }))
+	defer server.Close()
+	runs := `{"started": "2026-01-01T00:00:00Z", "wall_ns": 1e6}, {"started": "2026-01-01T00:00:02Z", "wall_ns": 1e6}`
+	document := `{"results": [{"runs": [` + runs + `]}, {"runs": [` + strings.ReplaceAll(strings.ReplaceAll(runs, ":00Z", ":01Z"), ":02Z", ":03Z") + `]}], "pairs": [{"ratio": {}}]}`
+	tool := filepath.Join(t.TempDir(), "tool")
+	text := "#!/bin/sh\n[ $1 = serve ] && { echo 'msg=\"Listening on\" address=" + strings.TrimPrefix(server.URL, "http://") + "' >&2; exec sleep 20; }\necho '" + document + "'\nexit 130\n"
+	if err := os.WriteFile(tool, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err := run(t.Context(), []string{"-chronoscope", tool, "-cpu", "0"}, &out)
+	if err == nil || !strings.Contains(err.Error(), "exit status 130") || !strings.Contains(out.String(), "of 2 pairs") || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("%v:\n%s", err, &out)
 	}
 }
