@@ -77,6 +77,17 @@ func TestNumbersHaveMemory(t *testing.T) {
 	}
 }
 
+// Sums that are complete when the user ends the experiment are printed, with a remark.
+func TestInterruptedSums(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	err := printSums(ctx, &out, 1000)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(out.String(), "load 1\t") || !strings.HasSuffix(out.String(), "\tcontext canceled\n") {
+		t.Errorf("%v:\n%s", err, &out)
+	}
+}
+
 // If the time is over before the last part, what was measured until then is printed.
 func TestInterruptedExperiment(t *testing.T) {
 	e, err := kbest.NewEvictor(os.DirFS("/"))

@@ -183,6 +183,9 @@ pairs:
 		cpuNs = append(cpuNs, float64(both[0].CPUNs()))
 	}
 	if len(cpu) == 0 {
+		if err == nil {
+			fmt.Fprintf(e.stdout, "%-40s no pair within -time\n", name)
+		}
 		return err
 	}
 	show := func(shares []float64) string {

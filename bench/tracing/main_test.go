@@ -28,3 +28,12 @@ func TestFailedRun(t *testing.T) {
 		t.Errorf("%v: %q", err, out.String())
 	}
 }
+
+// A subject for which there was no time has a line that says so.
+func TestNoPair(t *testing.T) {
+	var out strings.Builder
+	e := experiment{pairs: 5, until: time.Now(), stdout: &out}
+	if err := e.compare(t.Context(), "[sleep 0.05]", nil, nil); err != nil || strings.Join(strings.Fields(out.String()), " ") != "[sleep 0.05] no pair within -time" {
+		t.Errorf("%v: %q", err, out.String())
+	}
+}
