@@ -97,7 +97,7 @@ func (a Archive) Keep(d record.Document) (file string, err error) {
 		parent := a.head()
 		tree, err := a.treeWith(parent, fmt.Sprintf("100644 %s\t%s\n", object, file))
 		return tree, []string{parent}, err
-	}, "Keep 1 records, "+name)
+	}, "Keep "+name)
 	if err != nil {
 		return "", a.notKept(err)
 	}

@@ -96,8 +96,11 @@ func TestKeep(t *testing.T) {
 	before := git(t, folder, "status", "--porcelain", "--branch")
 	a := archive(t, folder)
 	keep(t, a)
-	keep(t, a)
+	file := keep(t, a)
 	wantRecords(t, a, 2)
+	if said, want := git(t, folder, "log", "-1", "--format=%s", gitarchive.DefaultBranch), "Keep "+file[strings.LastIndex(file, "/")+1:]; said != want {
+		t.Errorf("the commit says %q, want %q", said, want)
+	}
 	if after := git(t, folder, "status", "--porcelain", "--branch"); after != before {
 		t.Errorf("the work tree was %q and is %q", before, after)
 	}
