@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,27 @@ func TestRefusals(t *testing.T) {
 			}()
 			class := smallClass()
 			class.Methods[0].Code = c.code
+			class.Encode()
+		}()
+	}
+}
+
+// A text or a list whose length needs more than two bytes ends the program, and is not cut.
+func TestTooLong(t *testing.T) {
+	for name, change := range map[string]func(*Class){
+		"text":       func(c *Class) { c.Methods[0].Name = strings.Repeat("a", 65536) },
+		"fields":     func(c *Class) { c.Fields = make([]Field, 65536) },
+		"methods":    func(c *Class) { c.Methods = make([]Method, 65536) },
+		"interfaces": func(c *Class) { c.Interfaces = slices.Repeat([]string{"I"}, 65536) },
+	} {
+		func() {
+			defer func() {
+				if why := fmt.Sprint(recover()); !strings.Contains(why, "65536 is not from 0 to 65535") {
+					t.Errorf("%s: %s", name, why)
+				}
+			}()
+			class := smallClass()
+			change(class)
 			class.Encode()
 		}()
 	}

@@ -37,16 +37,16 @@ func (w *writer) class(c *Class) error {
 	w.u16(int(c.Access))
 	w.u16(w.pool.class(c.Name))
 	w.u16(w.pool.class(c.Super))
-	w.u16(len(c.Interfaces))
+	w.u16(within(len(c.Interfaces), 0, math.MaxUint16))
 	for _, name := range c.Interfaces {
 		w.u16(w.pool.class(name))
 	}
-	w.u16(len(c.Fields))
+	w.u16(within(len(c.Fields), 0, math.MaxUint16))
 	for _, f := range c.Fields {
 		w.member(f.Access, f.Name, f.Descriptor)
 		w.u16(0) // number of attributes
 	}
-	w.u16(len(c.Methods))
+	w.u16(within(len(c.Methods), 0, math.MaxUint16))
 	for i := range c.Methods {
 		if err := w.method(&c.Methods[i]); err != nil {
 			return fmt.Errorf("method %s%s: %w", c.Methods[i].Name, c.Methods[i].Descriptor, err)

@@ -10,7 +10,7 @@ import (
 type Limits struct{ Stack, Locals int }
 
 // Limits follows the method's code along all paths. It panics if the stack has different depths at an instruction on
-// different paths, or if the code does not end with a return or a jump.
+// different paths, if an instruction takes more than the stack has, or if the code does not end with a return or a jump.
 func (m *Method) Limits() Limits {
 	f := flow{code: m.Code, depths: slices.Repeat([]int{unvisited}, len(m.Code))}
 	f.limits.Locals, _ = methodSlots(m.Descriptor)

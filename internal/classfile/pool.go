@@ -54,7 +54,7 @@ func (p *pool) refer(tag byte, to ...int) int {
 
 // text returns the index of a string's bytes.
 func (p *pool) text(s string) int {
-	return p.enter(append(binary.BigEndian.AppendUint16([]byte{tagUTF8}, uint16(len(s))), s...), 1)
+	return p.enter(append(binary.BigEndian.AppendUint16([]byte{tagUTF8}, uint16(within(len(s), 0, math.MaxUint16))), s...), 1)
 }
 
 func (p *pool) class(name string) int { return p.refer(tagClass, p.text(name)) }
