@@ -196,9 +196,9 @@ func countSigns(ranks []int, far int) float64 {
 	return math.Min(1, extreme)
 }
 
-// signShares returns, at index s, the share of the choices of signs whose positive ranks add up to s. There are fewer
-// than 1,024 ranks, as their counts are powers of 2. A choice and its opposite have sums that add up to that of all
-// ranks, so that only the lower half is counted.
+// signShares returns, at index s, the share of the choices of signs whose positive ranks add up to s. With
+// mostCounting there are fewer than 1,024 ranks, so that the number of choices, 2^n, fits a float64. A choice and its
+// opposite have sums that add up to that of all ranks, so that only the lower half is counted.
 func signShares(ranks []int) []float64 {
 	total := sum(ranks)
 	share := make([]float64, total+1)
