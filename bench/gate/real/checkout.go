@@ -121,10 +121,40 @@ func turns(share float64) (int, error) {
 	return int(n), nil
 }
 
+// functions returns what chooses functions in an expression of go test -bench: of each alternative what stands before its first
+// slash. Slashes and bars within brackets and parentheses separate nothing.
+func functions(bench string) string {
+	var chosen []byte
+	brackets, parentheses, inName := 0, 0, true
+	for i := 0; i < len(bench); i++ {
+		from := i
+		switch c := bench[i]; {
+		case c == '\\' && i+1 < len(bench):
+			i++
+		case c == '[':
+			brackets++
+		case c == ']':
+			brackets = max(0, brackets-1)
+		case brackets > 0:
+		case c == '(':
+			parentheses++
+		case c == ')':
+			parentheses--
+		case c == '/' && parentheses == 0:
+			inName = false
+		case c == '|' && parentheses == 0:
+			inName = true
+		}
+		if inName {
+			chosen = append(chosen, bench[from:i+1]...)
+		}
+	}
+	return string(chosen)
+}
+
 // plant makes n benchmarks, of those that the expression chooses, take longer by the given share, and returns their names.
 func (c checkout) plant(seed int, share float64, n int, bench string) (names []string, err error) {
-	function, _, _ := strings.Cut(bench, "/") // what follows chooses sub-benchmarks
-	chosen, err := regexp.Compile(function)
+	chosen, err := regexp.Compile(functions(bench))
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +246,7 @@ func (c checkout) edit(seed int) (name string, err error) {
 // directive matches a line for the compiler, which has to stay above its function.
 var directive = regexp.MustCompile(`(?m)^//go:\w+.*\n\z`)
 
-// pick chooses a random place in a file whose name has the suffix, of those that the first of the functions finds which finds any.
+// pick chooses a random place in files whose names have the suffix, among the places that the first function with a result finds.
 func (c checkout) pick(seed int, suffix string, finds ...func(content []byte) []int) (path string, content []byte, at int, err error) {
 	type place struct {
 		path    string

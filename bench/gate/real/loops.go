@@ -15,8 +15,8 @@ type timedLoop struct {
 }
 
 // timedLoops returns the loops over b.N or b.Loop() of the benchmarks in a file: of each benchmark the last one, if the timer
-// runs there, and if running its body once more in some iterations makes these iterations longer. A file that can't be
-// parsed has none.
+// runs there, and if running its body once more in some iterations makes these iterations longer, and its text can be copied. A file
+// that can't be parsed has none.
 func timedLoops(content []byte) (all []timedLoop) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", content, parser.SkipObjectResolution)
@@ -41,7 +41,7 @@ func timedLoops(content []byte) (all []timedLoop) {
 			case "ResetTimer":
 				loop = nil
 			}
-			if body := iterations(s, b); body != nil && running {
+			if body := iterations(s, b); body != nil && running && canBeCopied(body) {
 				loop = &timedLoop{f.Name.Name, offset(s.Pos()), offset(body.Lbrace) + 1, offset(body.Rbrace)}
 			}
 		}
@@ -113,4 +113,20 @@ func sets(block *ast.BlockStmt, name string) (found bool) {
 		return true
 	})
 	return found
+}
+
+// canBeCopied reports whether a block can stand twice in a function, with another indentation: it has no label, and no string of
+// several lines.
+func canBeCopied(block *ast.BlockStmt) bool {
+	can := true
+	ast.Inspect(block, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.LabeledStmt:
+			can = false
+		case *ast.BasicLit:
+			can = can && !strings.Contains(n.Value, "\n")
+		}
+		return can
+	})
+	return can
 }

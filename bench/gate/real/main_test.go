@@ -183,7 +183,7 @@ func TestOtherSettings(t *testing.T) {
 	}
 }
 
-// Only a loop that the timer counts is slowed, and it belongs to the benchmark whose name is told.
+// Only a loop that the timer counts, and whose body can be copied, is slowed, and it belongs to the benchmark whose name is told.
 func TestTimedLoops(t *testing.T) {
 	bench := func(name string, body ...string) string {
 		return "func " + name + "(b *testing.B) {\n\t" + strings.Join(body, "\n\t") + "\n}\n"
@@ -198,6 +198,8 @@ func TestTimedLoops(t *testing.T) {
 		bench("BenchmarkStopped", "b.StopTimer()", timed) +
 		bench("BenchmarkTwo", "for range b.N {\n\t\tprepare()\n\t}", "b.ResetTimer()", "for range b.N {\n\t\twork(2)\n\t}") +
 		bench("BenchmarkLoop", "for b.Loop() {\n\t\twork(3)\n\t}") +
+		bench("BenchmarkLabel", "for b.Loop() {\n\tagain:\n\t\tfor {\n\t\t\tcontinue again\n\t\t}\n\t}") +
+		bench("BenchmarkText", "for b.Loop() {\n\t\twork(`a\n\t\tb`)\n\t}") +
 		"func helper(b *testing.B) {\n\t" + timed + "\n}\n")
 	found := map[string]string{}
 	for _, l := range timedLoops(content) {
@@ -206,6 +208,18 @@ func TestTimedLoops(t *testing.T) {
 	want := map[string]string{"BenchmarkSetUp": "work(i)", "BenchmarkTwo": "work(2)", "BenchmarkLoop": "work(3)"}
 	if !maps.Equal(found, want) {
 		t.Errorf("%q, want %q", found, want)
+	}
+}
+
+// What chooses functions is what go test takes for them (splitRegexp in package testing).
+func TestFunctions(t *testing.T) {
+	for bench, want := range map[string]string{
+		"Get": "Get", "Get/small": "Get", "A/x|B/y|C": "A|B|C", "(A|B/small)": "(A|B/small)", "^(A|B)$/^(x|y/z)$": "^(A|B)$",
+		"A[/|]b/c": "A[/|]b", `A\/b/c`: `A\/b`, "A]/b": "A]", "[(]A/b": "[(]A",
+	} {
+		if got := functions(bench); got != want {
+			t.Errorf("%s: %q, want %q", bench, got, want)
+		}
 	}
 }
 
@@ -284,11 +298,14 @@ func TestLostCompetitors(t *testing.T) {
 	if release, err = load("2"); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if ended, err := os.ReadDir(dir); err != nil || len(ended) == runtime.NumCPU() {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		ended, err := os.ReadDir(dir)
+		if err == nil && len(ended) == runtime.NumCPU() {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("%d of %d competitors ended: %v", len(ended), runtime.NumCPU(), err)
+		}
 	}
 	if err := release(); err == nil {
 		t.Error("competitors that ended are not missed")
