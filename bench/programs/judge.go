@@ -13,7 +13,7 @@ import (
 )
 
 // judge writes a table with a row for each subject and load: how many intervals of usable results overlap that of the truth, how
-// wide all are, how many were trusted, and how many of the trusted ones are wrong.
+// wide the intervals of all results are, how many were trusted, and how many of the trusted ones are wrong.
 func judge(w io.Writer, found []outcome) {
 	rows := map[string][]outcome{}
 	for _, o := range found {
@@ -47,7 +47,7 @@ func row(w io.Writer, name string, all []outcome) {
 			peerWalls, peerCPUs = append(peerWalls, o.PeerWallNs/o.Truth.Value-1), append(peerCPUs, o.PeerCPUNs/o.Truth.Value-1)
 		}
 	}
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.2g %%\t%.2g %%\t%.2g %%\t%.2g %%\t%s\t%s\t\n", name, len(all), covered,
+	fmt.Fprintf(w, "%s\t%d\t%d of %d\t%d\t%d\t%d\t%d\t%.2g %%\t%.2g %%\t%.2g %%\t%.2g %%\t%s\t%s\t\n", name, len(all), covered, len(all)-verdicts[stats.Unusable],
 		verdicts[stats.Trusted], verdicts[stats.Suspect], verdicts[stats.Unusable], wrongly,
 		100*stats.Median(widths), 100*stats.Median(truths), 100*stats.Median(errs), 100*slices.Max(errs), share(peerWalls), share(peerCPUs))
 }

@@ -20,11 +20,11 @@ func outcomeOf(truthLo, truthHi, lo, value, hi float64, v stats.Verdict) outcome
 	return outcome{Subject: "sleep", Load: 11, Kind: "registers", Verdict: v, Estimate: e, Truth: stats.Estimate{Value: (truthLo + truthHi) / 2, Lo: truthLo, Hi: truthHi}}
 }
 
-// What is kept in two goes is judged together.
+// What is kept in two goes is judged together, and unusable results are no misses.
 func TestKeepAndJudge(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "found.jsonl")
 	for range 2 {
-		if err := lines.Append(name, outcomeOf(99, 101, 110, 111, 112, stats.Trusted), outcomeOf(99, 101, 98, 100, 102, stats.Suspect)); err != nil {
+		if err := lines.Append(name, outcomeOf(99, 101, 110, 111, 112, stats.Trusted), outcomeOf(99, 101, 98, 100, 102, stats.Suspect), outcomeOf(99, 101, 50, 100, 200, stats.Unusable)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestKeepAndJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
-		if fields := strings.Fields(line); fields[0] == "all" && strings.Join(fields[1:7], " ") != "4 2 2 2 0 2" {
+		if fields := strings.Fields(line); fields[0] == "all" && strings.Join(fields[1:9], " ") != "6 2 of 4 2 2 2 2" {
 			t.Errorf("%s", &out)
 		}
 	}
