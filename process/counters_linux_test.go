@@ -1,6 +1,13 @@
 package process
 
-import "testing"
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"chronoscope/machine"
+)
 
 func TestParseThread(t *testing.T) {
 	for text, want := range map[string]Thread{"12 34 5\n": {CPUNs: 12, WaitNs: 34}, "7 0 1": {CPUNs: 7}, "9223372036854775807 1 1\n": {CPUNs: 9223372036854775807, WaitNs: 1}} {
@@ -22,6 +29,23 @@ func TestParsePeak(t *testing.T) {
 	} {
 		if got := parsePeak([]byte(text)); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// Where the kernel does not count waits, the error says how to turn that on, and not that /proc hides the files.
+func TestNoThreads(t *testing.T) {
+	for _, c := range []struct {
+		unread     error
+		says, hush string
+	}{
+		{machine.ErrUncounted, "sysctl kernel.task_delayacct=1", "/proc must not hide"},
+		{&fs.PathError{Op: "open", Path: "/proc/7/schedstat", Err: fs.ErrPermission}, "/proc must not hide", "task_delayacct"},
+		{nil, "has no threads", "/proc must not hide"},
+	} {
+		err := noThreads(7, c.unread)
+		if text := err.Error(); !strings.Contains(text, c.says) || strings.Contains(text, c.hush) || c.unread != nil && !errors.Is(err, c.unread) {
+			t.Errorf("%v: %v", c.unread, err)
 		}
 	}
 }

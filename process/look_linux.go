@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+
+	"chronoscope/machine"
 )
 
 // Look returns the counters of a running process.
@@ -22,6 +24,7 @@ func Look(pid int) (Snapshot, error) {
 	if err != nil {
 		return s, fmt.Errorf("looking at the threads of process %d: %w", pid, err)
 	}
+	var unread error // of the last thread whose schedstat could not be read
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -29,6 +32,8 @@ func Look(pid int) (Snapshot, error) {
 		}
 		if t, err := readThread(id); err == nil {
 			s.Threads = append(s.Threads, t)
+		} else {
+			unread = err
 		}
 		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil {
 			s.VoluntarySwitches += parseCount(text, "voluntary_ctxt_switches:", "")
@@ -37,9 +42,20 @@ func Look(pid int) (Snapshot, error) {
 	}
 	s.MaxRSSBytes = peakResident(pid)
 	if len(s.Threads) == 0 {
-		return s, fmt.Errorf("looking at process %d: none of its threads' schedstat can be read: the kernel needs CONFIG_SCHED_INFO, and /proc must not hide it", pid)
+		return s, noThreads(pid, unread)
 	}
 	return s, nil
+}
+
+// noThreads explains why no thread of a process can be looked at. unread is the error of one of them; nil if there is none.
+func noThreads(pid int, unread error) error {
+	switch {
+	case unread == nil:
+		return fmt.Errorf("looking at process %d: it has no threads: check that it runs", pid)
+	case errors.Is(unread, machine.ErrUncounted):
+		return fmt.Errorf("looking at process %d: %w", pid, unread)
+	}
+	return fmt.Errorf("looking at process %d: none of its threads' schedstat can be read: %w: the kernel needs CONFIG_SCHED_INFO, and /proc must not hide it", pid, unread)
 }
 
 var errStat = errors.New("its stat file is malformed")
