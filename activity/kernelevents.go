@@ -122,7 +122,10 @@ func (k KernelEvents) stretches(cpu int, self int32) (all, obscure []stretch) {
 			cut(e.AtNs)
 			if current, inside, ended = e.Other, nil, Unexplained; e.Other != 0 {
 				who := names[e.Other]
-				who.Thread, who.Name, who.Kind = e.Other, e.Name, cmp.Or(who.Kind, "thread")
+				who.Name, who.Kind = e.Name, cmp.Or(who.Kind, "thread")
+				if e.Other != tracepoint.Foreign {
+					who.Thread = e.Other
+				}
 				names[e.Other] = who
 			}
 		case tracepoint.Interrupt, tracepoint.Softirq, tracepoint.Vector:
@@ -171,7 +174,7 @@ func began(e tracepoint.Event, ended Cause) stretch {
 
 // culprits returns the threads by number.
 func (k KernelEvents) culprits() map[int32]Culprit {
-	all := map[int32]Culprit{0: {Name: "idle"}}
+	all := map[int32]Culprit{0: {Name: "idle"}, tracepoint.Foreign: {Kind: "thread"}}
 	for _, t := range k.Tasks {
 		c := Culprit{Kind: "thread", Process: t.Process, Thread: t.Thread, Name: t.Name, CGroup: t.CGroup}
 		if t.Kernel {

@@ -146,6 +146,9 @@ type decoder struct {
 	texts   map[string]string
 	events  []Event
 	lastNs  map[int]int64 // time of the last event of each CPU
+	// own has the numbers of threads in the namespace of this process, by the machine's numbers, as far as events have
+	// told them. It is nil if both are the same.
+	own map[int32]int32
 }
 
 func newDecoder() *decoder {
@@ -203,6 +206,9 @@ func (d *decoder) event(kind uint32, misc uint16, body []byte) (Event, bool) {
 	default:
 		return Event{}, false
 	}
+	if d.own != nil && e.Thread == 0 && e.Kind < Losing { // the idle thread does none of this
+		e.Thread = Foreign
+	}
 	return e, true
 }
 
@@ -230,7 +236,8 @@ func (d *decoder) sample(e Event, body []byte) (Event, bool) {
 	if !ok || l == nil {
 		return e, false
 	}
-	if current, ok := l.pid.number(raw); ok && e.Thread < 0 { // perf has no number for a thread that has ended
+	current, ok := l.pid.number(raw)
+	if ok && e.Thread < 0 { // perf has no number for a thread that has ended
 		e.Process, e.Thread = 0, int32(current)
 	}
 	flags, _ := l.flags.number(raw)
@@ -246,6 +253,9 @@ func (d *decoder) sample(e Event, body []byte) (Event, bool) {
 		return e, false
 	}
 	e.Kind, e.Other, e.Value, e.Name = l.kind, int32(other), int32(value), l.source.name
+	if d.own != nil {
+		d.renumber(&e, int32(current))
+	}
 	switch l.kind {
 	case Switched:
 		e.Value, e.Name = int32(stateOf(value, l.names)), d.text(l.name.bytes(raw))
@@ -255,6 +265,30 @@ func (d *decoder) sample(e Event, body []byte) (Event, bool) {
 		e.Value, e.Name = vectorOf(l.names[value]), l.names[value]
 	}
 	return e, true
+}
+
+// renumber replaces the machine's numbers by those of the namespace of this process. current is the machine's number of the
+// thread that has the CPU. The sample has that thread's own number, 0 if it has none, and current if it has ended.
+func (d *decoder) renumber(e *Event, current int32) {
+	switch {
+	case e.Process > 0:
+		d.own[current] = e.Thread
+	case e.Thread == 0: // another thread may have the number of one that has ended
+		delete(d.own, current)
+		e.Thread = d.numberOf(current)
+	default:
+		e.Thread = d.numberOf(current)
+		delete(d.own, current)
+	}
+	e.Other = d.numberOf(e.Other)
+}
+
+// numberOf returns the number of a thread in the namespace of this process, by the machine's number; 0 for the idle thread.
+func (d *decoder) numberOf(machine int32) int32 {
+	if own, known := d.own[machine]; known || machine == 0 {
+		return own
+	}
+	return Foreign
 }
 
 // stateOf returns the state that the bits of a switch's prev_state mean. words holds the kernel's

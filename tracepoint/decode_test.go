@@ -116,6 +116,46 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// of returns a tracepoint's record during which the thread with this number of the machine's had the CPU.
+func of(machine uint32, raw []byte) []byte {
+	order.PutUint32(raw[4:], machine)
+	return raw
+}
+
+// In a namespace of process numbers, the thread 5 has the machine's number 905. Samples have the namespace's number, 0
+// for a thread outside of it and -1 for one that has ended; the fields have the machine's. Once they were mixed.
+func TestNumbersOfANamespace(t *testing.T) {
+	const none, gone = 0, 1<<32 - 1
+	d := simulated(t)
+	d.own = map[int32]int32{}
+	d.add(slices.Concat(
+		rawSample(id(0, 0, 100, 1), of(0, rawSwitch(0, 905, "own"))), // not known yet
+		rawSample(id(4, 5, 110, 1), of(905, rawHandler(0x08, 36, "virtio1"))),
+		rawSample(id(4, 5, 120, 1), of(905, rawSwitch(0, 700, "other"))),
+		rawSample(id(none, none, 130, 1), of(700, rawHandler(0x08, 36, "virtio1"))),
+		rawRecord(3, 0, slices.Concat(make([]byte, 8), []byte("new\x00\x00\x00\x00\x00"), id(none, none, 140, 1))),
+		rawSample(id(none, none, 150, 1), of(700, rawSwitch(0, 905, "own"))),
+		rawSample(id(gone, gone, 160, 1), of(905, rawSwitch(0x10, 0, "swapper/1"))),
+		rawSample(id(0, 0, 170, 1), of(0, rawSwitch(0, 905, "reused"))),
+		rawRecord(2, 0, slices.Concat(order.AppendUint64(make([]byte, 8), 5), id(none, none, 180, 1))),
+	), 1)
+	want := []Event{
+		{AtNs: 100, CPU: 1, Other: Foreign, Kind: Switched, Name: "own"},
+		{AtNs: 110, CPU: 1, Process: 4, Thread: 5, Value: 36, Kind: Interrupt, Context: InInterrupt, Name: "virtio1"},
+		{AtNs: 120, CPU: 1, Process: 4, Thread: 5, Other: Foreign, Kind: Switched, Name: "other"},
+		{AtNs: 130, CPU: 1, Thread: Foreign, Value: 36, Kind: Interrupt, Context: InInterrupt, Name: "virtio1"},
+		{AtNs: 140, CPU: 1, Thread: Foreign, Kind: Renamed, Name: "new"},
+		{AtNs: 150, CPU: 1, Thread: Foreign, Other: 5, Kind: Switched, Name: "own"},
+		{AtNs: 160, CPU: 1, Thread: 5, Value: int32(Ended), Kind: Switched, Name: "swapper/1"},
+		{AtNs: 170, CPU: 1, Other: Foreign, Kind: Switched, Name: "reused"},
+		{AtNs: 170, CPU: 1, Kind: Losing},
+		{AtNs: 180, CPU: 1, Value: 5, Kind: Lost},
+	}
+	if !slices.Equal(d.events, want) {
+		t.Errorf("got  %+v\nwant %+v", d.events, want)
+	}
+}
+
 // The events of all CPUs are put in order of time. Events that are too recent stay for the next
 // call.
 func TestOrder(t *testing.T) {

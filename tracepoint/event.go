@@ -70,6 +70,10 @@ const (
 	BlockVector
 )
 
+// Foreign is the number of each thread that this process has no number for, since it is outside of the namespace of
+// process numbers of this process. It is above all numbers of Linux (PID_MAX_LIMIT of include/linux/threads.h).
+const Foreign = 1<<22 + 1
+
 // Event is something that the kernel noted.
 type Event struct {
 	AtNs            int64 // of CLOCK_MONOTONIC

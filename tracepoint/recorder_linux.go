@@ -64,16 +64,22 @@ func OpenWithTimedCalls() (*Recorder, error) {
 }
 
 func openOnline(sources []source) (*Recorder, error) {
+	if err := namespace(); err != nil {
+		return nil, err
+	}
 	cpus, err := onlineCPUs()
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return open(sources, cpus)
+	return open(sources, cpus, false)
 }
 
-// OpenDisturbances starts to record which threads and interrupts have the given CPUs. The error
+// OpenDisturbances starts to record which threads and interrupts have the given CPUs. In a namespace of
+// process numbers of its own, as in a container, threads outside of it have the number [Foreign]. The error
 // is an [*Unavailable].
-func OpenDisturbances(cpus []int) (*Recorder, error) { return open(disturbances, cpus) }
+func OpenDisturbances(cpus []int) (*Recorder, error) {
+	return open(disturbances, cpus, namespace() != nil)
+}
 
 // firstNamespace is the namespace of process numbers in which the machine started (PROC_PID_INIT_INO
 // of include/linux/proc_ns.h).
@@ -92,13 +98,14 @@ func namespace() error {
 	return nil
 }
 
-func open(sources []source, cpus []int) (*Recorder, error) {
-	if err := namespace(); err != nil {
-		return nil, err
-	}
+// open starts to record the sources. renumbered says that this process sees other numbers of processes than the machine's.
+func open(sources []source, cpus []int, renumbered bool) (*Recorder, error) {
 	decoder, err := describe(sources)
 	if err != nil {
 		return nil, err
+	}
+	if renumbered {
+		decoder.own = map[int32]int32{}
 	}
 	for pages := pagesOfEach(len(cpus)); ; pages /= 2 {
 		r := &Recorder{decoder: decoder}

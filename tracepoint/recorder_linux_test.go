@@ -245,8 +245,8 @@ func TestBuffersAreLimited(t *testing.T) {
 	}
 }
 
-// In a namespace of process numbers of its own, a recording mixes the machine's numbers with those of the
-// namespace: it is refused.
+// In a namespace of process numbers of its own, a recording of wake-ups would mix the machine's numbers with those of the
+// namespace: it is refused. Which interrupt has a CPU needs no numbers, and the own thread has its number of the namespace.
 func TestOtherNamespace(t *testing.T) {
 	const child = "TRACEPOINT_TEST_NAMESPACE"
 	if os.Getenv(child) != "" {
@@ -255,8 +255,10 @@ func TestOtherNamespace(t *testing.T) {
 			r.Close()
 		}
 		fmt.Println(err)
+		fmt.Println(disturbed())
 		return
 	}
+	mustOpen(t)
 	c := exec.Command(os.Args[0], "-test.run=^TestOtherNamespace$")
 	c.Env = append(os.Environ(), child+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
@@ -267,4 +269,32 @@ func TestOtherNamespace(t *testing.T) {
 	if err != nil || !strings.Contains(string(said), "("+string(OtherNamespace)+")") || !strings.Contains(string(said), "--pid=host") {
 		t.Errorf("%v: %s", err, said)
 	}
+	if !strings.Contains(string(said), "the calling thread was interrupted") {
+		t.Errorf("%v: %s", err, said)
+	}
+}
+
+// disturbed computes until an interrupt of the calling thread is recorded, but not for longer than 5 s.
+func disturbed() string {
+	cpus, err := onlineCPUs()
+	if err != nil {
+		return err.Error()
+	}
+	r, err := OpenDisturbances(cpus)
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	seen := 0
+	for until := time.Now().Add(5 * time.Second); time.Now().Before(until); {
+		for _, e := range r.Take() {
+			seen++
+			if e.Thread == int32(unix.Gettid()) && e.Kind != Switched {
+				return "the calling thread was interrupted"
+			}
+		}
+	}
+	return fmt.Sprint(seen, " events, and none of the calling thread")
 }
