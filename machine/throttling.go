@@ -3,6 +3,7 @@ package machine
 import (
 	"io/fs"
 	"math"
+	"path"
 )
 
 // Throttling watches whether the control groups of this process are throttled: stopped until the
@@ -19,15 +20,41 @@ func OpenThrottling(root fs.FS) *Throttling { return OpenThrottlingOf(root, "sel
 
 // OpenThrottlingOf is like [OpenThrottling] for another process, given by its number.
 func OpenThrottlingOf(root fs.FS, process string) *Throttling {
-	t := &Throttling{root: root}
+	t := &Throttling{root: root, names: CPUStatsOf(root, process)}
+	t.count = t.periods()
+	return t
+}
+
+// CPUStatsOf returns the names below root of the cpu.stat files of a process's groups and of the groups around them. The
+// process is given by its number.
+func CPUStatsOf(root fs.FS, process string) (names []string) {
 	_ = files{root}.groupDirectories(process, func(_ int, directory string) { // without groups nothing is throttled
 		name := directory + "/cpu.stat"
 		if _, err := fs.Stat(root, name); err == nil {
-			t.names = append(t.names, name)
+			names = append(names, name)
 		}
 	})
-	t.count = t.periods()
-	return t
+	return names
+}
+
+// HasQuota reports whether the group of a cpu.stat file has a CPU quota of its own.
+func HasQuota(root fs.FS, cpuStat string) bool {
+	f, directory := files{root}, path.Dir(cpuStat)
+	limit, err := readLimitV2(f, directory)
+	if err != nil {
+		limit, _ = readLimitV1(f, directory)
+	}
+	return limit != nil
+}
+
+// StoppedNsIn returns the total time for which the group of a cpu.stat file has been stopped so far, summed over its CPUs, in
+// nanoseconds; NaN if the file does not tell it.
+func StoppedNsIn(root fs.FS, cpuStat string) float64 {
+	text, err := fs.ReadFile(root, cpuStat)
+	if err != nil {
+		return math.NaN()
+	}
+	return stoppedNs(string(text))
 }
 
 // Throttled reports whether a group was throttled since the previous call, or since the watch was
@@ -44,11 +71,7 @@ func (t *Throttling) Throttled() bool {
 func (t *Throttling) StoppedNs() float64 {
 	sum, known := 0.0, false
 	for _, name := range t.names {
-		text, err := fs.ReadFile(t.root, name)
-		if err != nil {
-			continue
-		}
-		if ns := stoppedNs(string(text)); !math.IsNaN(ns) {
+		if ns := StoppedNsIn(t.root, name); !math.IsNaN(ns) {
 			sum, known = sum+ns, true
 		}
 	}

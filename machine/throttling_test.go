@@ -43,3 +43,23 @@ func TestThrottlingOfAGroup(t *testing.T) {
 		t.Errorf("no groups: %v", none.StoppedNs())
 	}
 }
+
+// In both versions, a group has a quota of its own or none. The root group of version 2 has no cpu.max.
+func TestHasQuota(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text string
+		want       bool
+	}{
+		"version 2":                  {"cpu.max", "20000 100000\n", true},
+		"version 2, no quota":        {"cpu.max", "max 100000\n", false},
+		"version 2, the root group":  {"cpu.weight", "100\n", false},
+		"version 1":                  {"cpu.cfs_quota_us", "20000\n", true},
+		"version 1, no quota":        {"cpu.cfs_quota_us", "-1\n", false},
+		"a quota that can't be read": {"cpu.max", "?\n", false},
+	} {
+		root := fstest.MapFS{"g/cpu.stat": {}, "g/" + c.file: {Data: []byte(c.text)}, "g/cpu.cfs_period_us": {Data: []byte("100000\n")}}
+		if got := HasQuota(root, "g/cpu.stat"); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
