@@ -32,17 +32,22 @@ type Analyser struct {
 	living   int // number of the target's threads that have not ended
 	losing   int // number of CPUs that are losing events now
 	whole    whole
-	tallies  []*tally           // in order of time; the last one is counting
-	waits    []wait             // run-queue waits that settle has yet to split into throttling and competition
-	quotas   map[string][]quota // by control group
-	late     Period             // the longest delay since the last call of Late
+	tallies  []*tally // in order of time; the last one is counting
+	waits    []wait   // run-queue waits that settle has yet to split into throttling and competition
+	late     Period   // the longest delay since the last call of Late
+	// fresh are the target's processes that have started, or become another program, since their groups were looked up.
+	// regroupedNs is the time of the last event before the last call of Regroup.
+	fresh       map[int32]bool
+	regroupedNs int64
 }
 
 // wait is a run-queue wait of a thread of the target.
 type wait struct {
 	Period
-	of  *thread
-	had []turn
+	of     *thread
+	cpu    int32
+	quotas []*Quota // of the groups in which the thread was
+	had    []turn
 	// wholeNs is the length of the time, up to the end of the wait, during which no thread of the target had a
 	// CPU. It may be longer than the wait.
 	wholeNs int64
@@ -65,22 +70,11 @@ func (a *Analyser) delayed(p Period) {
 	}
 }
 
-// Quota is a reading of the total time for which a control group and those around it have been
-// stopped because their CPU quota was used up.
-type Quota struct{ AtNs, StoppedNs int64 }
-
-// quota is a reading with the time for which the quota stopped the group since the previous
-// reading, less the part that has been assigned to waits.
-type quota struct {
-	Quota
-	leftNs int64
-}
-
 // New starts an analysis at startNs. tasks are the threads that existed at some time between startNs and listedNs, when
 // they were listed.
 func New(tasks []tracepoint.Task, startNs, listedNs int64, target Target) *Analyser {
 	a := &Analyser{
-		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(startNs)}, quotas: map[string][]quota{},
+		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(startNs)}, fresh: map[int32]bool{},
 		startNs: startNs, lastNs: startNs, listedNs: listedNs, runnable: []*thread{}, whole: whole{sinceNs: startNs},
 	}
 	parents := map[int32]int32{}
@@ -158,6 +152,9 @@ func (a *Analyser) adopt(t *thread, ours bool) {
 	if t.ours = ours && (a.target.Thread == 0 || a.target.Thread == t.id); t.ours {
 		a.own++
 		a.living++
+		if t.id == t.process {
+			a.fresh[t.process] = true
+		}
 	}
 }
 
@@ -207,41 +204,9 @@ func (a *Analyser) Add(events []tracepoint.Event) {
 	}
 }
 
-// mostQuotas is the largest number of readings of a group that are kept. There are twenty readings a second.
-const mostQuotas = 20_000
-
 // settledNs is the time after the end of a wait by which the kernel has added it to the quota's
 // counters.
 const settledNs = 1e9
-
-// AddQuota takes a reading of a group's quotas, in order of time.
-func (a *Analyser) AddQuota(group string, q Quota) {
-	next, before := quota{Quota: q}, a.quotas[group]
-	if n := len(before); n > 0 {
-		next.leftNs = max(0, q.StoppedNs-before[n-1].StoppedNs)
-	}
-	a.quotas[group] = append(before[max(0, len(before)-mostQuotas):], next)
-}
-
-// Regroup notes to which control groups the target's processes belong now, and returns one process of
-// each group. groupOf returns the group of a process, and false if that is not known.
-func (a *Analyser) Regroup(groupOf func(process int32) (group string, ok bool)) map[string]int32 {
-	now, members := map[int32]string{}, map[string]int32{}
-	for _, t := range a.threads {
-		if t.state == ended || !t.ours && t.id != a.target.Parent {
-			continue
-		}
-		group, asked := now[t.process]
-		if !asked {
-			if group, asked = groupOf(t.process); !asked {
-				group = t.cgroup
-			}
-			now[t.process], members[group] = group, t.process
-		}
-		t.cgroup = group
-	}
-	return members
-}
 
 // Settle assigns waits to causes once those are certain, and forgets threads that have ended. A
 // long recording calls it regularly to bound its memory.
@@ -252,4 +217,5 @@ func (a *Analyser) Settle() {
 			delete(a.threads, id)
 		}
 	}
+	a.forgetStops()
 }

@@ -45,7 +45,7 @@ func (a *Analyser) finish(t *thread, atNs int64) {
 		delete(c.waiters, t.id)
 	}
 	if atNs > t.sinceNs {
-		w := wait{Period: Period{t.process, t.id, t.name, t.sinceNs, atNs - t.sinceNs, RunqueueWait, Who{}}, of: t, had: t.had}
+		w := wait{Period: Period{t.process, t.id, t.name, t.sinceNs, atNs - t.sinceNs, RunqueueWait, Who{}}, of: t, cpu: t.cpu, quotas: t.quotas, had: t.had}
 		a.waits = append(a.waits, w)
 		a.delayed(w.Period)
 	}

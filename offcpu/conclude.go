@@ -66,7 +66,7 @@ func (a *Analyser) settle(untilNs int64) {
 	}
 	slices.SortStableFunc(due, func(a, b wait) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
 	for _, w := range due {
-		a.countParts(w, a.turns(w))
+		a.countParts(w, turns(w))
 	}
 	a.waits = later
 }
@@ -78,8 +78,8 @@ type part struct {
 }
 
 // turns splits a wait into parts in order of time. Throttled time comes first.
-func (a *Analyser) turns(w wait) (all []part) {
-	skipNs := a.throttledNs(w)
+func turns(w wait) (all []part) {
+	skipNs := throttledNs(w)
 	if skipNs > 0 {
 		all = append(all, part{key{cause: Throttled}, skipNs})
 	}
@@ -151,29 +151,6 @@ func merged(turns []part) (all []part) {
 		}
 	}
 	return all
-}
-
-// leastStopNs is the shortest time for which a quota stops a group: the scheduler checks at each
-// timer tick.
-const leastStopNs = 1e6
-
-// throttledNs returns the time for which the quotas of its group stopped a thread at the beginning of a wait.
-// The kernel counts that time when it resumes the group, which is before the wait ends.
-func (a *Analyser) throttledNs(w wait) (ns int64) {
-	if w.DurationNs < leastStopNs {
-		return 0
-	}
-	quotas := a.quotas[w.of.cgroup]
-	i, _ := slices.BinarySearchFunc(quotas, w.StartNs, func(q quota, ns int64) int { return cmp.Compare(q.AtNs, ns) })
-	for ; i < len(quotas) && ns < w.DurationNs; i++ {
-		n := min(quotas[i].leftNs, w.DurationNs-ns)
-		quotas[i].leftNs -= n
-		ns += n
-		if quotas[i].AtNs >= w.endNs() {
-			break
-		}
-	}
-	return ns
 }
 
 // expected lists the causes of waits that a thread asked for or that have no known originator.

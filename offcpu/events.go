@@ -93,7 +93,7 @@ func (a *Analyser) forked(e tracepoint.Event) {
 	t := a.begin(e.Other, e.Value, "", e.AtNs)
 	t.forked = true
 	if parent != nil {
-		t.name, t.cgroup = parent.name, parent.cgroup
+		t.name, t.cgroup, t.quotas = parent.name, parent.cgroup, parent.quotas
 		t.kernel = parent.kernel || parent.id == kthreadd
 	}
 	inherits := parent != nil && parent.ours || a.owns(e.Value)
@@ -122,7 +122,9 @@ func (a *Analyser) executed(c *cpu, e tracepoint.Event) {
 		}
 		a.end(t, e.AtNs)
 	}
-	leader.name = e.Name
+	if leader.name = e.Name; leader.ours {
+		a.fresh[leader.process] = true
+	}
 }
 
 // switched handles a switch of a CPU from one thread to another.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"strconv"
@@ -57,20 +56,23 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	a.WaitsIn = func(process, thread int32) string {
 		return waitsIn(o.Root, path.Join("proc", strconv.Itoa(int(process)), "task", strconv.Itoa(int(thread))))
 	}
-	stolen, watch := stolenOf(o.Root), throttles{root: o.Root, of: map[string]*machine.Throttling{}}
+	stolen, watch := stolenOf(o.Root), watchThrottles(o.Root, tracepoint.Now)
 	watch.regroup(a)
-	read := func() { watch.read(a, tracepoint.Now()) }
-	read()
 	if err := begin(); err != nil {
 		return Recording{}, err
 	}
 	var late *Period
-	end, settled, turned := time.Now().Add(o.Duration), time.Now(), time.Now()
+	begun := time.Now()
+	end, settled, turned, read, checked := begun.Add(o.Duration), begun, begun, begun, begun
 	earlier := stolen // at the last but one turn
 	for ctx.Err() == nil && time.Now().Before(end) && a.Alive() {
 		r.Wait(max(0, min(drainEvery, time.Until(end))))
 		a.Add(r.Take())
-		read()
+		a.RegroupNew(watch.groupOf)
+		if time.Since(read) >= quotaEvery {
+			watch.read(false)
+			read = time.Now()
+		}
 		if longest := a.Late(); o.Until > 0 && longest.DurationNs >= o.Until.Nanoseconds() {
 			late = &longest
 			break
@@ -79,7 +81,12 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 			a.Turn()
 			earlier, stolen, turned = stolen, stolenOf(o.Root), time.Now()
 		}
+		if time.Since(checked) >= recheckEvery {
+			watch.recheck()
+			checked = time.Now()
+		}
 		if time.Since(settled) >= settleEvery {
+			watch.read(true)
 			watch.regroup(a)
 			a.Settle()
 			settled = time.Now()
@@ -87,8 +94,8 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	}
 	endNs := tracepoint.Now()
 	a.Add(r.TakeAll())
+	watch.read(true)
 	watch.regroup(a)
-	read()
 	after := stolenOf(o.Root)
 	for cpu := range after {
 		after[cpu] = max(0, after[cpu]-earlier[cpu])
@@ -108,31 +115,6 @@ func (r Result) find(w *Period, startNs int64) {
 	for _, p := range r.Periods {
 		if p.Thread == w.Thread && p.StartNs >= w.StartNs && p.endNs() <= w.endNs() && p.DurationNs > most {
 			most, w.Cause, w.Who = p.DurationNs, p.Cause, p.Who
-		}
-	}
-}
-
-// throttles reads the CPU quotas of the control groups in which the target has threads.
-type throttles struct {
-	root fs.FS
-	of   map[string]*machine.Throttling // by group
-}
-
-// regroup finds the groups in which the target has threads now.
-func (q throttles) regroup(a *Analyser) {
-	groupOf := func(process int32) (string, bool) { return tracepoint.GroupOf(q.root, process) }
-	for group, process := range a.Regroup(groupOf) {
-		if known := q.of[group]; known == nil || math.IsNaN(known.StoppedNs()) { // its process may have ended while it was asked
-			q.of[group] = machine.OpenThrottlingOf(q.root, strconv.Itoa(int(process)))
-		}
-	}
-}
-
-// read hands the quotas over to the analyser.
-func (q throttles) read(a *Analyser, atNs int64) {
-	for group, quota := range q.of {
-		if ns := quota.StoppedNs(); !math.IsNaN(ns) {
-			a.AddQuota(group, Quota{atNs, int64(ns)})
 		}
 	}
 }

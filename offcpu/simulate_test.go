@@ -680,14 +680,16 @@ func TestQuotaOfWaits(t *testing.T) {
 		return tracepoint.Event{AtNs: msec * ms, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to}
 	}
 	a := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true}})
-	a.AddQuota("", Quota{0, 0})
+	quota := &Quota{}
+	a.Regroup(func(int32) (Group, bool) { return Group{Quotas: []*Quota{quota}}, true })
+	quota.Add(0, 0)
 	a.Add([]tracepoint.Event{at(20, 1, 0), {AtNs: 90 * ms, Kind: tracepoint.Waking, Other: 2}, at(90, 0, 2)})
-	a.AddQuota("", Quota{95 * ms, 0})
-	a.AddQuota("", Quota{105 * ms, 80 * ms}) // the quota let it continue at 100
+	quota.Add(95*ms, 0)
+	quota.Add(105*ms, 80*ms) // the quota let it continue at 100
 	a.Add([]tracepoint.Event{at(110, 2, 1)})
-	a.AddQuota("", Quota{115 * ms, 80 * ms})
+	quota.Add(115*ms, 80*ms)
 	a.Add([]tracepoint.Event{at(130, 1, 2), at(133, 2, 1)})
-	a.AddQuota("", Quota{140 * ms, 80 * ms})
+	quota.Add(140*ms, 80*ms)
 	r := a.Result(140*ms, nil)
 	for k, want := range map[key]int64{{Ran, Who{}}: 47 * ms, {Throttled, Who{}}: 80 * ms, {RunqueueWait, Who{Process: 2, Name: "b"}}: 13 * ms} {
 		i := slices.IndexFunc(r.Parts, func(p Part) bool { return key{p.Cause, p.Who} == k })

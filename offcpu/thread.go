@@ -18,6 +18,7 @@ type thread struct {
 	process, id int32
 	name        string
 	cgroup      string
+	quotas      []*Quota // of its control group and of those around it
 	kernel      bool
 	ours        bool
 	forked      bool // not started yet
