@@ -47,17 +47,19 @@ type runner struct {
 const lookEvery = 20 * time.Millisecond
 
 // worthWatchingNs is a length in nanoseconds. If the previous run took longer, other processes are looked at before and
-// after the next one, which takes 0.1 ms, and the cores are probed for sharing, which takes 0.6 ms.
+// after the next one, which takes 0.1 ms, and the cores are probed for sharing, which takes 0.6 ms for two CPUs, and 0.3 ms
+// if only one of many is probed.
 const worthWatchingNs = 1e6
 
 // rateEvery is the time after which the core's rate is measured again.
 const rateEvery = 5 * time.Millisecond
 
 func newRunner(setting Setting) *runner {
-	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}, sharing: newSharingProbe(setting.Slowed)}
+	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}}
 	if r.root == nil {
 		r.root = os.DirFS("/")
 	}
+	r.sharing = newSharingProbe(r.root, setting.Slowed)
 	if r.cpus == 0 {
 		if cpus, err := machine.Affinity(); err == nil {
 			r.cpus = len(cpus)

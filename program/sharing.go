@@ -3,9 +3,9 @@ package program
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"chronoscope/env"
@@ -14,8 +14,8 @@ import (
 	"chronoscope/stats"
 )
 
-// mostProbed is the largest number of CPUs that are probed around a run. If a command may use more, those on which it was are
-// probed after the run only. Moving this thread to each of two CPUs and
+// mostProbed is the largest number of CPUs that are probed around a run. If a command may use more, one on which it ran is
+// probed, after the run only. Moving this thread to each of two CPUs and
 // back took 0.6 ms per run; for many CPUs it would take longer than the program.
 const mostProbed = 4
 
@@ -25,8 +25,8 @@ const probedFor = time.Millisecond
 // sharingProbe finds out whether something else uses the cores of CPUs, such as another virtual machine on the second
 // hyperthread.
 type sharingProbe struct {
-	slowed func() float64 // of the caller's CPU; nil if unknown
-	cpus   []int          // those that programs may use, unless they are bound to others
+	slowed func(cpu int) float64 // of the CPU on which the caller is; nil if unknown
+	cpus   []int                 // those that programs may use, unless they are bound to others
 	last   map[int]float64
 	at     time.Time
 	// leftNs is how long the pauses of each command may still be. seen says that something shared a core.
@@ -34,8 +34,11 @@ type sharingProbe struct {
 	seen   bool
 }
 
-func newSharingProbe(slowed func() float64) *sharingProbe {
-	p := &sharingProbe{slowed: slowed, leftNs: map[string]float64{}}
+func newSharingProbe(root fs.FS, slowed func() float64) *sharingProbe {
+	p := &sharingProbe{leftNs: map[string]float64{}}
+	if slowed != nil {
+		p.slowed = env.SlowedByKind(root, slowed)
+	}
 	if cpus, err := machine.Affinity(); err == nil {
 		p.cpus = cpus
 	}
@@ -58,7 +61,7 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 	p.last = map[int]float64{}
 	for _, cpu := range cpus {
 		if release, err := env.Thread(cpu); err == nil {
-			p.last[cpu] = p.slowed()
+			p.last[cpu] = p.slowed(cpu)
 			release()
 		}
 	}
@@ -66,39 +69,49 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 	return p.last
 }
 
-// after returns the largest share of the CPUs on which a run was that may use too many for all to be probed around it; NaN
-// if it may use few, or if it is not known where it was. If it was on many itself, some are drawn.
+// after returns the share of a CPU on which a run was that may use too many for all to be probed around it. The CPU is drawn
+// in proportion to the time for which the program ran there. So over many runs, as many find their core shared as the share
+// of their time for which it was. It is NaN if the run may use few CPUs, or if it is not known where it was.
 func (p *sharingProbe) after(bound []int, events []process.Event) float64 {
 	if p.slowed == nil || len(bound) <= mostProbed && (len(bound) > 0 || len(p.cpus) <= mostProbed) {
 		return math.NaN()
 	}
-	worst := math.NaN()
-	for _, cpu := range drawn(cpusIn(events), mostProbed) {
-		if release, err := env.Thread(cpu); err == nil {
-			if share := p.slowed(); !(worst >= share) {
-				worst = share
-			}
-			release()
-		}
+	cpu, known := drawn(ranOn(events))
+	if !known {
+		return math.NaN()
 	}
-	return worst
+	release, err := env.Thread(cpu)
+	if err != nil {
+		return math.NaN()
+	}
+	defer release()
+	return p.slowed(cpu)
 }
 
-// cpusIn returns the CPUs on which a program was since its exec.
-func cpusIn(events []process.Event) (cpus []int) {
+// ranOn returns for how many nanoseconds the threads of a program had each CPU since its exec.
+func ranOn(events []process.Event) map[int]int64 {
+	ns, began := map[int]int64{}, map[int]process.Event{}
 	for _, e := range events {
-		if e.AtNs >= 0 {
-			cpus = append(cpus, e.CPU)
+		switch from, running := began[e.Thread]; {
+		case e.Kind == process.SwitchedIn:
+			began[e.Thread] = e
+		case running && (e.Kind == process.Preempted || e.Kind == process.Blocked || e.Kind == process.Exited):
+			ns[from.CPU] += max(0, e.AtNs-max(0, from.AtNs))
+			delete(began, e.Thread)
 		}
 	}
-	slices.Sort(cpus)
-	return slices.Compact(cpus)
+	return ns
 }
 
-// drawn returns at most n of the values, drawn at random.
-func drawn(of []int, n int) []int {
-	rand.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
-	return of[:min(n, len(of))]
+// drawn returns a CPU, drawn in proportion to its time; false if no CPU has any.
+func drawn(ns map[int]int64) (cpu int, ok bool) {
+	var sum int64
+	for of, n := range ns {
+		if sum += n; n > 0 && rand.Int64N(sum) < n {
+			cpu, ok = of, true
+		}
+	}
+	return cpu, ok
 }
 
 // A pause is probed probesOfPause times between its ends. Once something shared a core, pauses take pausesShare of the runs'
@@ -123,19 +136,20 @@ func (p *sharingProbe) pauseAfter(ctx context.Context, command string, r *Run) *
 		return nil // the time-out of the run would end in the pause
 	}
 	p.leftNs[command] -= float64(r.WallNs)
-	release, err := env.Thread(r.Events[len(r.Events)-1].CPU)
+	cpu := r.Events[len(r.Events)-1].CPU
+	release, err := env.Thread(cpu)
 	if err != nil {
 		return nil
 	}
 	defer release()
-	pause := env.Pause{SlowedBefore: p.slowed()}
+	pause := env.Pause{SlowedBefore: p.slowed(cpu)}
 	for i := range probesOfPause + 1 {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(time.Duration(r.WallNs) / (probesOfPause + 1)):
 		}
-		slowed := p.slowed()
+		slowed := p.slowed(cpu)
 		if i == probesOfPause {
 			pause.SlowedAfter = slowed
 		} else if slowed > env.SharedFrom {

@@ -1,10 +1,12 @@
 package program
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"chronoscope/clock/clocktest"
 	"chronoscope/process"
@@ -173,7 +175,7 @@ func TestSlowedWhereItRan(t *testing.T) {
 
 // The CPUs that a command is bound to are probed, where there are few.
 func TestProbesWhereItMayRun(t *testing.T) {
-	p := newSharingProbe(func() float64 { return 0.3 })
+	p := newSharingProbe(fstest.MapFS{}, func() float64 { return 0.3 })
 	cpu := p.cpus[len(p.cpus)-1]
 	if got := p.now([]int{cpu}); len(got) != 1 || got[cpu] != 0.3 {
 		t.Errorf("%v", got)
@@ -181,7 +183,7 @@ func TestProbesWhereItMayRun(t *testing.T) {
 	if got := p.now([]int{0, 1, 2, 3, 4}); got != nil {
 		t.Errorf("of %d CPUs %v", mostProbed+1, got)
 	}
-	if got := newSharingProbe(nil).now(nil); got != nil {
+	if got := newSharingProbe(nil, nil).now(nil); got != nil {
 		t.Errorf("without a probe %v", got)
 	}
 }
@@ -190,9 +192,12 @@ func TestProbesWhereItMayRun(t *testing.T) {
 // was trusted.
 func TestProbesWhereItWas(t *testing.T) {
 	probed := 0
-	p := newSharingProbe(func() float64 { probed++; return 0.1 * float64(probed) })
+	p := newSharingProbe(fstest.MapFS{}, func() float64 { probed++; return 0.1 * float64(probed) })
 	cpu := p.cpus[len(p.cpus)-1]
-	was := []process.Event{{AtNs: -5, CPU: cpu + 1}, {AtNs: 1, CPU: cpu}, {AtNs: 2, CPU: cpu}}
+	was := []process.Event{
+		{AtNs: -5, Thread: 1, CPU: cpu + 1}, {AtNs: -1, Thread: 1, Kind: process.Blocked, CPU: cpu + 1},
+		{AtNs: 1, Thread: 1, CPU: cpu}, {AtNs: 3, Thread: 1, Kind: process.Exited, CPU: cpu},
+	}
 	if got := p.after([]int{cpu}, was); !math.IsNaN(got) || probed > 0 {
 		t.Errorf("a CPU that is probed around the run: %v", got)
 	}
@@ -203,14 +208,35 @@ func TestProbesWhereItWas(t *testing.T) {
 	if got := p.after(nil, nil); !math.IsNaN(got) || probed != 1 {
 		t.Errorf("it is not known where it was: %v", got)
 	}
-	seen := map[int]bool{}
-	for range 200 {
-		for _, cpu := range drawn([]int{3, 5, 7, 9, 11, 13}, mostProbed) {
-			seen[cpu] = true
+}
+
+// A run is on four CPUs, for 1 of 16 ms on the last one, which alone is shared. The worst of the four counted, so that every
+// run was shared.
+func TestProbesWhereItWasForLong(t *testing.T) {
+	events := begun()
+	for i, of := range []struct{ from, to, cpu int }{{0, 5, 3}, {5, 10, 6}, {10, 15, 9}, {15, 16, 12}} {
+		if i > 0 {
+			events = events.at(float64(of.from), process.SwitchedIn, 1, 1, of.cpu)
+		} else {
+			events[1].CPU, events[1].AtNs = of.cpu, -2*ms // since before its exec
+		}
+		events = events.at(float64(of.to), process.Blocked, 1, 1, of.cpu)
+	}
+	ran := ranOn(events)
+	if want := map[int]int64{3: 5 * ms, 6: 5 * ms, 9: 5 * ms, 12: ms}; !maps.Equal(ran, want) {
+		t.Errorf("ran %v, want %v", ran, want)
+	}
+	const draws = 16_000
+	shared := 0
+	for range draws {
+		if cpu, ok := drawn(ran); !ok {
+			t.Fatal("nothing is drawn")
+		} else if cpu == 12 {
+			shared++
 		}
 	}
-	if got := drawn([]int{3, 5, 7, 9, 11, 13}, mostProbed); len(got) != mostProbed || len(seen) != 6 {
-		t.Errorf("%v, and %v of 200 draws", got, seen)
+	if shared < draws/16-200 || shared > draws/16+200 { // six standard deviations
+		t.Errorf("%d of %d are shared, want about one of 16", shared, draws)
 	}
 }
 
