@@ -30,6 +30,9 @@ func (w *way) wakes(c change) {
 func (w *way) woken(c change, p *position, ns float64) {
 	k := c.of().wake
 	told := c.atNs - math.Max(k.atNs, p.since) // the time that an idle CPU took to run it
+	if !c.foreign && (k.by == nil || k.by.foreign) && (k.inKernel || k.source == tracepoint.ByDevice) {
+		w.forDisksNs += ns
+	}
 	// An independent thread does not work for the program because a server wakes it.
 	if k.linked && !(c.foreign && c.independent && k.by.foreign) {
 		usual := math.Min(told, w.schedule.latency.highNs)

@@ -11,123 +11,122 @@ import (
 	"chronoscope/stats"
 )
 
-// diskUse is what the disks did while passedNs passed. busyNs is the time for which they were busy, readNs and writtenNs
-// the time that requests took, which may overlap. read and written are in blocks of 512 bytes, and ownRead and ownWritten
-// the part that this process and its children asked for.
+// diskUse is what the disks did while passedNs passed. ownRead and ownWritten are the blocks of 512 bytes that this process
+// and its children asked for; on which of the disks is not known.
 type diskUse struct {
-	passedNs, busyNs               float64
-	readNs, read, ownRead          float64
-	writtenNs, written, ownWritten float64
+	passedNs, ownRead, ownWritten float64
+	disks                         []diskWork
 }
 
-func (d diskUse) plus(e diskUse) diskUse {
-	return diskUse{
-		d.passedNs + e.passedNs, d.busyNs + e.busyNs,
-		d.readNs + e.readNs, d.read + e.read, d.ownRead + e.ownRead,
-		d.writtenNs + e.writtenNs, d.written + e.written, d.ownWritten + e.ownWritten,
-	}
-}
+// diskWork is what one disk did. busyNs is the time for which it was busy, readNs and writtenNs the time that requests took,
+// which may overlap. read and written are in blocks of 512 bytes.
+type diskWork struct{ busyNs, readNs, read, writtenNs, written float64 }
+
+// plus returns the sum. Both are of the same disks, or one is the zero value.
+func (d diskUse) plus(e diskUse) diskUse { return d.and(e, 1) }
 
 // since returns what was done after an earlier reading.
-func (d diskUse) since(e diskUse) diskUse {
-	return d.plus(diskUse{-e.passedNs, -e.busyNs, -e.readNs, -e.read, -e.ownRead, -e.writtenNs, -e.written, -e.ownWritten})
+func (d diskUse) since(e diskUse) diskUse { return d.and(e, -1) }
+
+func (d diskUse) and(e diskUse, times float64) diskUse {
+	sum := diskUse{d.passedNs + times*e.passedNs, d.ownRead + times*e.ownRead, d.ownWritten + times*e.ownWritten, make([]diskWork, max(len(d.disks), len(e.disks)))}
+	copy(sum.disks, d.disks)
+	for i, x := range e.disks {
+		w := &sum.disks[i]
+		*w = diskWork{w.busyNs + times*x.busyNs, w.readNs + times*x.readNs, w.read + times*x.read, w.writtenNs + times*x.writtenNs, w.written + times*x.written}
+	}
+	return sum
 }
 
 // amplified is more blocks than a file system writes for each block that a program writes: it also writes its journal and
 // its trees, and threads of the kernel do that, whose writes are nobody's.
 const amplified = 64
 
-// othersShare returns the share of the time for which the disks were busy for other programs.
-func (d diskUse) othersShare() float64 {
-	others := func(own, all float64) float64 { return math.Max(0, 1-own/math.Max(1, all)) }
-	requestsNs := d.readNs + d.writtenNs
-	othersNs := d.readNs*others(d.ownRead, d.read) + d.writtenNs*others(amplified*d.ownWritten, d.written)
-	if !(requestsNs > 0 && d.passedNs > 0) {
-		return 0
-	}
-	// Each short request counts as busy for a tick of up to 4 ms, and requests that queue take longer than the disk is busy.
-	return math.Min(d.busyNs, requestsNs) * othersNs / requestsNs / d.passedNs
-}
-
-// disks reads what the disks of this machine have done so far, from /proc/diskstats (Documentation/admin-guide/iostats.rst).
-// Devices that lie on others, such as those of LVM, are left out: what they do is done by those.
-type disks struct {
-	file fs.File
-	is   map[string]bool
-	text []byte
-}
-
-// openDisks finds the disks below root; nil if there are none.
-func openDisks(root fs.FS) *disks {
-	d := &disks{is: map[string]bool{}, text: make([]byte, 64<<10)}
-	all, _ := fs.ReadDir(root, "sys/block")
-	for _, e := range all {
-		if _, err := fs.Stat(root, "sys/block/"+e.Name()+"/device"); err == nil {
-			d.is[e.Name()] = true
+// othersShare returns the share of the time for which a disk was busy for other programs: the largest of all disks. On each of
+// them the program may have made all of its requests.
+func (d diskUse) othersShare() (most float64) {
+	for _, w := range d.disks {
+		others := func(own, all float64) float64 { return math.Max(0, 1-own/math.Max(1, all)) }
+		requestsNs := w.readNs + w.writtenNs
+		othersNs := w.readNs*others(d.ownRead, w.read) + w.writtenNs*others(amplified*d.ownWritten, w.written)
+		if requestsNs > 0 && d.passedNs > 0 {
+			// Each short request counts as busy for a tick of up to 4 ms, and requests that queue take longer than the disk is busy.
+			most = math.Max(most, math.Min(w.busyNs, requestsNs)*othersNs/requestsNs/d.passedNs)
 		}
 	}
-	if len(d.is) == 0 {
-		return nil
+	return most
+}
+
+// disks reads what the disks of this machine have done so far, from /sys/block/*/stat (Documentation/block/stat.rst). Devices
+// that lie on others, such as those of LVM, are left out, since those do what they do; so are the hidden paths to a disk
+// that has several.
+type disks []fs.File
+
+// openDisks opens the files of the disks below root.
+func openDisks(root fs.FS) (d disks) {
+	all, _ := fs.ReadDir(root, "sys/block")
+	for _, e := range all {
+		of := "sys/block/" + e.Name()
+		if _, err := fs.Stat(root, of+"/device"); err != nil {
+			continue
+		}
+		if hidden, _ := fs.ReadFile(root, of+"/hidden"); string(bytes.TrimSpace(hidden)) == "1" {
+			continue
+		}
+		if file, err := root.Open(of + "/stat"); err == nil {
+			d = append(d, file)
+		}
 	}
-	d.file, _ = root.Open("proc/diskstats")
 	return d
 }
 
-func (d *disks) close() {
-	if d != nil && d.file != nil {
-		d.file.Close()
+func (d disks) close() {
+	for _, file := range d {
+		file.Close()
 	}
 }
 
-// look returns what the disks have done so far; nothing if it is not known.
-func (d *disks) look() (use diskUse) {
-	if d == nil {
-		return use
-	}
-	at, ok := d.file.(io.ReaderAt)
-	if !ok {
-		return use
-	}
-	n, _ := at.ReadAt(d.text, 0)
-	return parseDisks(d.text[:n], d.is)
-}
-
-// parseDisks adds the lines of the given devices up. A line is the numbers of a device, its name, and for reads and then for
-// writes the requests, those that were merged, blocks, and milliseconds; then the requests that are under way, and the
-// milliseconds for which the device was busy.
-func parseDisks(text []byte, is map[string]bool) (use diskUse) {
-	for line := range bytes.Lines(text) {
-		f := bytes.Fields(line)
-		if len(f) < 13 || !is[string(f[2])] {
-			continue
+// look returns what each disk has done so far; zero for one that does not tell. It takes some microseconds per disk.
+func (d disks) look() (use diskUse) {
+	for _, file := range d {
+		var text [512]byte
+		n := 0
+		if at, ok := file.(io.ReaderAt); ok {
+			n, _ = at.ReadAt(text[:], 0)
 		}
-		of := func(i int) float64 {
-			n, _ := strconv.ParseFloat(string(f[i]), 64)
-			return n
-		}
-		use = use.plus(diskUse{busyNs: 1e6 * of(12), read: of(5), readNs: 1e6 * of(6), written: of(9), writtenNs: 1e6 * of(10)})
+		use.disks = append(use.disks, parseDisk(text[:n]))
 	}
 	return use
 }
 
-// diskNs returns the most time for which a run that uses disks may have waited for them: nothing of it ran, and it slept for
-// no known time.
-func (s *series) diskNs(run *Run, events []process.Event) float64 {
-	t := run.traced
-	if !run.usesDisks || !run.noted {
-		return 0
+// parseDisk reads the figures of a disk: for reads and then for writes the requests, those that were merged, blocks, and
+// milliseconds; then the requests that are under way, and the milliseconds for which the disk was busy.
+func parseDisk(text []byte) diskWork {
+	f := bytes.Fields(text)
+	if len(f) < 10 {
+		return diskWork{}
 	}
-	if t.blocksKnown == 0 || t.blocksUnknown > 0 {
-		return math.Min(outsideNs(events, s.sleeps, t.wallNs), run.BlockedNs)
+	of := func(i int) float64 {
+		n, _ := strconv.ParseFloat(string(f[i]), 64)
+		return n
 	}
-	ns := outsideNs(events, 0, t.wallNs)
-	for _, sleep := range t.timers {
-		ns -= sleep.ns
-	}
-	return math.Max(0, math.Min(ns, run.BlockedNs))
+	return diskWork{busyNs: 1e6 * of(9), read: of(2), readNs: 1e6 * of(3), written: of(6), writtenNs: 1e6 * of(7)}
 }
 
-// judgeDisks lowers the verdict if the program used the disks, and others may have made it wait for them.
+// diskNs returns the most time for which a run that uses disks may have waited for them. If events tell what ended its blocks,
+// these are the blocks that may be for a disk; else it is the time in which nothing of it ran, and it slept for no known time.
+func (s *series) diskNs(run *Run, events []process.Event) float64 {
+	t := run.traced
+	switch {
+	case !run.usesDisks || !run.noted:
+		return 0
+	case t.blocksKnown > 0 && t.blocksUnknown == 0:
+		return math.Min(t.forDisksNs, run.BlockedNs)
+	}
+	return math.Min(outsideNs(events, s.sleeps, t.wallNs), run.BlockedNs)
+}
+
+// judgeDisks lowers the verdict if the program used disks, and others may have made it wait for one.
 func (c *conclusion) judgeDisks() {
 	var use diskUse
 	for i := range c.Runs {
@@ -135,6 +134,6 @@ func (c *conclusion) judgeDisks() {
 	}
 	waited := c.typical(func(r *Run) float64 { return r.diskNs })
 	if others := use.othersShare(); others > stats.WideShare && waited > stats.WideShare*c.Estimate.Value {
-		c.Lower(stats.Suspect, "it reads or writes files, and waited %s in each run for a disk or something else, while the disks were busy for other programs for %.0f %% of the time: what these delayed is in its time: measure it while they don't use the disks", stats.Duration(waited, 3), 100*others)
+		c.Lower(stats.Suspect, "it reads or writes files, and waited %s in each run for a disk or something else, while a disk was busy for other programs for %.0f %% of the time: what these delayed is in its time: measure it while they don't use the disk", stats.Duration(waited, 3), 100*others)
 	}
 }

@@ -3,57 +3,65 @@ package program
 import (
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"chronoscope/process"
 	"chronoscope/stats"
+	"chronoscope/tracepoint"
 )
 
-// The figures of a volume of LVM are those of its disk once more.
+// The figures of a volume of LVM, and of a disk's hidden second path, are those of their disks once more. With the path, each
+// block that a program read was counted twice, and its own reads seemed to be those of others.
 func TestDisks(t *testing.T) {
+	stat := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	root := fstest.MapFS{
-		"sys/block/sda/device/model": {}, "sys/block/dm-0/size": {},
-		"proc/diskstats": {Data: []byte(`   8       0 sda 10 2 800 30 20 4 1600 70 0 60 100 0 0 0 0
-   8       1 sda1 9 2 700 29 20 4 1600 70 0 60 99 0 0 0 0
- 254       0 dm-0 12 0 800 31 24 0 1600 99 0 61 130 0 0 0 0
-`)},
+		"sys/block/sda/device/model": {}, "sys/block/sda/hidden": stat("0\n"),
+		"sys/block/sda/stat":  stat("      10        2      800       30       20        4     1600       70        0       60      100        0        0\n"),
+		"sys/block/dm-0/size": {}, "sys/block/dm-0/stat": stat("12 0 800 31 24 0 1600 99 0 61 130\n"),
+		"sys/block/nvme0n1/device/model": {}, "sys/block/nvme0n1/stat": stat("5 0 40 3 0 0 0 0 0 3 3\n"),
+		"sys/block/nvme0c0n1/device/model": {}, "sys/block/nvme0c0n1/stat": stat("5 0 40 3 0 0 0 0 0 3 3\n"), "sys/block/nvme0c0n1/hidden": stat("1\n"),
 	}
-	d := openDisks(root)
-	want := diskUse{read: 800, readNs: 30e6, written: 1600, writtenNs: 70e6, busyNs: 60e6}
-	if got := parseDisks(root["proc/diskstats"].Data, d.is); got != want {
+	want := []diskWork{{read: 40, readNs: 3e6, busyNs: 3e6}, {read: 800, readNs: 30e6, written: 1600, writtenNs: 70e6, busyNs: 60e6}}
+	if got := openDisks(root).look(); !slices.Equal(got.disks, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := (*disks)(nil).look(); got != (diskUse{}) {
-		t.Errorf("without disks: %+v", got)
+	if got := openDisks(fstest.MapFS{}).look(); got.disks != nil {
+		t.Errorf("without a /sys: %+v", got)
 	}
-	if openDisks(fstest.MapFS{}) != nil {
-		t.Error("disks without a /sys")
+	if got := parseDisk([]byte("1 2 3\n")); got != (diskWork{}) {
+		t.Errorf("of a file that is cut short: %+v", got)
 	}
 }
 
 // What a program reads itself is not the doing of others; nor is what the file system writes along with each write of it.
+// Disks count by themselves: eight that were each busy for 1 % of the time made 8 %.
 func TestDisksBusyForOthers(t *testing.T) {
-	second := diskUse{passedNs: 1e9}
 	for name, c := range map[string]struct {
-		did  diskUse
-		want float64
+		ownRead, ownWritten float64
+		did                 []diskWork
+		want                float64
 	}{
-		"idle":                        {diskUse{}, 0},
-		"its own reads":               {diskUse{busyNs: 0.5e9, readNs: 0.5e9, read: 1000, ownRead: 1000}, 0},
-		"others' reads":               {diskUse{busyNs: 0.5e9, readNs: 0.5e9, read: 1000}, 0.5},
-		"half of the reads":           {diskUse{busyNs: 0.4e9, readNs: 0.4e9, read: 1000, ownRead: 500}, 0.2},
-		"its own writes":              {diskUse{busyNs: 0.5e9, writtenNs: 0.5e9, written: 3120, ownWritten: 1600}, 0}, // 200 times fsync(2), ext4
-		"others write while it reads": {diskUse{busyNs: 0.6e9, readNs: 0.3e9, read: 9, ownRead: 9, writtenNs: 0.3e9, written: 100}, 0.3},
-		"short requests":              {diskUse{busyNs: 0.2e9, readNs: 0.01e9, read: 50}, 0.01},
-		"requests in a queue":         {diskUse{busyNs: 0.1e9, readNs: 3e9, read: 5000}, 0.1},
+		"idle":                        {0, 0, []diskWork{{}}, 0},
+		"no disk":                     {0, 0, nil, 0},
+		"its own reads":               {1000, 0, []diskWork{{busyNs: 0.5e9, readNs: 0.5e9, read: 1000}}, 0},
+		"others' reads":               {0, 0, []diskWork{{busyNs: 0.5e9, readNs: 0.5e9, read: 1000}}, 0.5},
+		"half of the reads":           {500, 0, []diskWork{{busyNs: 0.4e9, readNs: 0.4e9, read: 1000}}, 0.2},
+		"its own writes":              {0, 1600, []diskWork{{busyNs: 0.5e9, writtenNs: 0.5e9, written: 3120}}, 0}, // 200 times fsync(2), ext4
+		"others write while it reads": {9, 0, []diskWork{{busyNs: 0.6e9, readNs: 0.3e9, read: 9, writtenNs: 0.3e9, written: 100}}, 0.3},
+		"short requests":              {0, 0, []diskWork{{busyNs: 0.2e9, readNs: 0.01e9, read: 50}}, 0.01},
+		"requests in a queue":         {0, 0, []diskWork{{busyNs: 0.1e9, readNs: 3e9, read: 5000}}, 0.1},
+		"a little of eight disks":     {0, 0, slices.Repeat([]diskWork{{busyNs: 0.01e9, readNs: 0.01e9, read: 10}}, 8), 0.01},
+		"one of two disks":            {100, 0, []diskWork{{busyNs: 0.3e9, readNs: 0.3e9, read: 100}, {busyNs: 0.2e9, writtenNs: 0.2e9, written: 50}}, 0.2},
 	} {
-		if got := second.plus(c.did).othersShare(); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: %v of the time, want %v", name, got, c.want)
+		sum := diskUse{passedNs: 1e9, ownRead: c.ownRead, ownWritten: c.ownWritten}
+		if sum = (diskUse{}).plus(sum).plus(diskUse{disks: c.did}); math.Abs(sum.othersShare()-c.want) > 1e-9 {
+			t.Errorf("%s: %v of the time, want %v", name, sum.othersShare(), c.want)
 		}
 	}
-	if got := (diskUse{}).othersShare(); got != 0 {
+	if got := (diskUse{disks: []diskWork{{busyNs: 1, readNs: 1, read: 1}}}).othersShare(); got != 0 {
 		t.Errorf("without a look: %v", got)
 	}
 }
@@ -61,7 +69,8 @@ func TestDisksBusyForOthers(t *testing.T) {
 // A program that computes for 10 ms waits for a disk for 10 ms more. Beside a backup that used no CPU it was trusted. One
 // that does not use disks, or that sleeps, does not wait for them.
 func TestWaitsForADisk(t *testing.T) {
-	backup := diskUse{passedNs: 1e9, busyNs: 0.4e9, readNs: 0.5e9, read: 1000}
+	busy := []diskWork{{busyNs: 0.4e9, readNs: 0.5e9, read: 1000}}
+	backup := diskUse{passedNs: 1e9, disks: busy}
 	for _, c := range []struct {
 		name   string
 		did    diskUse
@@ -71,7 +80,7 @@ func TestWaitsForADisk(t *testing.T) {
 		told   bool
 	}{
 		{"beside a backup", backup, true, 0, 10, true},
-		{"alone", diskUse{passedNs: 1e9, busyNs: 0.4e9, readNs: 0.5e9, read: 1000, ownRead: 990}, true, 0, 10, false},
+		{"alone", diskUse{passedNs: 1e9, ownRead: 990, disks: busy}, true, 0, 10, false},
 		{"it does not use disks", backup, false, 0, 10, false},
 		{"it sleeps", backup, true, 1, 10, false},
 		{"it hardly waits", backup, true, 0, 0.3, false},
@@ -85,6 +94,47 @@ func TestWaitsForADisk(t *testing.T) {
 		})
 		if told := strings.Contains(strings.Join(r.Reasons, "; "), "busy for other programs for 40 %"); told != c.told || told != (r.Verdict == stats.Suspect) {
 			t.Errorf("%s: %s %q", c.name, r.Verdict, r.Reasons)
+		}
+	}
+}
+
+// A program works 1 ms, is blocked 8 ms, and works 1 ms. Where events tell who ended the block, an answer of another program, of
+// the network or of a timer is no wait for a disk. Each one was.
+func TestBlocksThatMayBeForADisk(t *testing.T) {
+	events := begun().at(1, process.Blocked, 1, 1, 0).at(9, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0)
+	begin := func(state tracepoint.State) told {
+		return told{}.switched(-1, 0, 0, 1, 0).switched(-1, 1, 0, 70, 0).switched(1, 0, 1, 0, state)
+	}
+	in := func(context tracepoint.Context, kind tracepoint.Kind, value int32) func(told) told {
+		return func(t told) told {
+			t = append(t, tracepoint.Event{AtNs: 9 * ms, CPU: 0, Kind: kind, Value: value})
+			return append(t, tracepoint.Event{AtNs: 9 * ms, CPU: 0, Kind: tracepoint.Waking, Other: 1, Context: context})
+		}
+	}
+	by := func(thread int32) func(told) told { return func(t told) told { return t.wakes(9, 1, thread, 1) } }
+	for _, c := range []struct {
+		name  string
+		state tracepoint.State
+		ends  func(told) told
+		want  float64
+	}{
+		{"another program answers", tracepoint.Sleeping, by(70), 0},
+		{"the network", tracepoint.Sleeping, in(tracepoint.InSoftirq, tracepoint.Softirq, tracepoint.NetworkVector), 0},
+		{"a timer", tracepoint.Sleeping, in(tracepoint.InInterrupt, tracepoint.TimerExpired, 0), 0},
+		{"a disk", tracepoint.Uninterruptible, in(tracepoint.InInterrupt, tracepoint.Interrupt, 0), 8 * ms},
+		{"a device, with a signal that may wake it", tracepoint.Sleeping, in(tracepoint.InInterrupt, tracepoint.Interrupt, 0), 8 * ms},
+		{"a thread of the kernel that decrypts", tracepoint.Uninterruptible, by(70), 8 * ms},
+	} {
+		told := c.ends(begin(c.state)).switched(9, 0, 0, 1, 0).switched(10.1, 0, 1, 0, tracepoint.Ended)
+		run := events.run(10, 2)
+		got, ok := follow(background, &run.Run, 2, 0, wakeupEvents{events: told})
+		run.traced, run.noted, run.usesDisks, run.BlockedNs = got, ok, true, 8*ms
+		if ns := (&series{}).diskNs(&run, events); !ok || got.blocksKnown != 1 || got.blocksUnknown != 0 || ns != c.want {
+			t.Errorf("%s: %v, %v ns, want %v: %d known, %d unknown", c.name, ok, ns, c.want, got.blocksKnown, got.blocksUnknown)
+		}
+		run.traced.blocksUnknown++
+		if ns := (&series{}).diskNs(&run, events); ns != 8*ms {
+			t.Errorf("%s, and it is not known who ended another block: %v ns, want 8 ms", c.name, ns)
 		}
 	}
 }
@@ -112,6 +162,9 @@ func TestUsesDisks(t *testing.T) {
 		})
 		if err != nil || run.usesDisks != want {
 			t.Errorf("%q: %v, want %v: %v", script, run.usesDisks, want, err)
+		}
+		if want && !r.usesDisks {
+			t.Errorf("%q: looks do not read what disks do", script)
 		}
 	}
 }

@@ -29,8 +29,9 @@ type runner struct {
 	root      fs.FS
 	whole     bool // /proc/stat tells of all programs
 	cpus      int
-	disks     *disks
-	disksDid  diskUse    // at the last look
+	disks     disks
+	usesDisks bool       // a run did; only then looks read what the disks do
+	disksDid  diskUse    // at the last look; zero if that did not read it
 	disksSeen diskUse    // since the last run
 	lookedAt  time.Time  // when the machine was last looked at
 	seen      neighbours // the sum of the looks since the last run
@@ -104,10 +105,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		r.recorder.begin(&command)
 	}
 	var err error
-	var blocksBefore int64
-	if watched {
-		blocksBefore = childrenBlocks()
-	}
+	blocksBefore := childrenBlocks()
 	run.Run, err = r.launcher.Run(ctx, command)
 	run.eachCallNs = r.recorder.eachCallNs()
 	if recorded {
@@ -121,7 +119,9 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	if watched {
 		run.slowedBefore, run.slowedAfter = slowedWhere(slowed, run.Events), slowedWhere(r.sharing.now(c.CPUs), run.Events)
 		run.slowedThere = r.sharing.after(c.CPUs, run.Events)
-		run.usesDisks = childrenBlocks() > blocksBefore
+	}
+	if childrenBlocks() > blocksBefore {
+		r.usesDisks, run.usesDisks = true, watched
 	}
 	if time.Since(run.Started) > lookEvery && before > 0 {
 		run.CoreHz = (before + r.coreHz()) / 2
@@ -235,15 +235,19 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 	if others = r.others.Look(); !r.whole {
 		others.OthersNs = math.NaN()
 	}
-	disks := r.disks.look()
-	disks.ownRead, disks.ownWritten = ownBlocks()
+	if r.usesDisks {
+		disks := r.disks.look()
+		disks.ownRead, disks.ownWritten = ownBlocks()
+		if r.disksDid.disks != nil {
+			did := disks.since(r.disksDid)
+			did.passedNs = float64(r.lookedAt.Sub(before))
+			r.disksSeen = r.disksSeen.plus(did)
+		}
+		r.disksDid = disks
+	}
 	if !before.IsZero() {
-		did := disks.since(r.disksDid)
-		did.passedNs = float64(r.lookedAt.Sub(before))
-		r.disksSeen = r.disksSeen.plus(did)
 		r.seen = neighbours{r.seen.passedNs + float64(r.lookedAt.Sub(before)), r.seen.othersNs + others.OthersNs}
 	}
-	r.disksDid = disks
 	return stolenNs, throttledNs, others
 }
 
