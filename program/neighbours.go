@@ -64,8 +64,8 @@ func (r *Run) ranShare() float64 {
 
 // besideNeighbours returns for each run that counts how many other CPUs others used on average, weighted by the share
 // of its time for which the program ran. If that is not known, for example beside a build whose processes come and go,
-// it is the mean over all runs by /proc/stat, which includes the time between them. If that is not known either, it is all
-// of the other CPUs, and unseen is true.
+// it is the mean over all runs by /proc/stat, which includes the time between them. If that is not known either, unseen is
+// true, and the values tell nothing.
 func (c *conclusion) besideNeighbours() (all []float64, unseen bool) {
 	all = c.each(func(r *Run) float64 { return r.elsewhere })
 	var around neighbours
@@ -83,9 +83,8 @@ func (c *conclusion) besideNeighbours() (all []float64, unseen bool) {
 	if cpus := runtime.NumCPU(); cpus > 1 { // else this process is bound to a CPU itself
 		most = float64(cpus - 1)
 	}
-	if unknown && around.passedNs == 0 {
-		unseen = slices.ContainsFunc(all, math.IsNaN)
-		usual = math.Max(1, float64(runtime.NumCPU()-1))
+	if unknown && around.passedNs == 0 && slices.ContainsFunc(all, math.IsNaN) {
+		return nil, true
 	}
 	for i, x := range all {
 		if math.IsNaN(x) {
@@ -104,7 +103,10 @@ const passableAdded = 0.01
 // stay: the neighbours may be working for the program, and the program may itself do more in the runs in which they do.
 func (c *conclusion) allowForNeighbours() {
 	beside, unseen := c.besideNeighbours()
-	c.unseen, c.neighbours = unseen, stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)
+	if c.unseen = unseen; unseen {
+		return
+	}
+	c.neighbours = stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)
 	lost := c.neighbours.Lost
 	if lost.Hi <= passableAdded && !c.neighbours.Adds || c.neighbours.Guessed() {
 		return
@@ -120,11 +122,11 @@ func (c *conclusion) allowForNeighbours() {
 
 // judgeNeighbours lowers the verdict if it is not known what programs on other CPUs may have added.
 func (c *conclusion) judgeNeighbours() {
+	others := math.Max(1, float64(runtime.NumCPU()-1))
 	switch {
-	case !c.neighbours.Guessed():
-	case c.unseen:
+	case c.unseen && stats.NeighboursWorst*others*c.typical((*Run).ranShare) > stats.GuessedAdded:
 		c.Lower(stats.Suspect, "how much other programs use other CPUs is not known here, and shared caches and memory may have slowed it: run it on Linux, outside of a container whose /proc/stat tells of itself only")
-	default:
+	case c.neighbours.Guessed():
 		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())
 	}
 }

@@ -168,6 +168,36 @@ func TestNeighboursThatNothingShows(t *testing.T) {
 	}
 }
 
+// What others used is known of half of the runs: nothing. The other runs, which took 5 % longer, were taken to have had a program
+// on each other CPU, and a slope between what was seen and what was not was taken off.
+func TestNeighboursThatSomeRunsShow(t *testing.T) {
+	s := series{probed: true}
+	r := s.concluded(40, func(i int) Run {
+		known := i%2 == 0
+		run := keptFor(50, 0)
+		if !known {
+			run = keptFor(52.5, 0)
+		}
+		run.around = neighbours{float64(run.WallNs), math.NaN()}
+		run.Others = process.OthersUse{Known: known, PassedNs: run.WallNs}
+		return run
+	})
+	reasons := strings.Join(r.Reasons, "; ")
+	if r.Verdict != stats.Suspect || !strings.Contains(reasons, "other CPUs is not known here") || strings.Contains(r.Explanation, "beside programs") || r.Estimate.Lo < 49.9*ms {
+		t.Errorf("%s, %q, %q, from %v ms on", r.Verdict, reasons, r.Explanation, r.Estimate.Lo/ms)
+	}
+	// One that hardly runs is not slowed.
+	s = series{probed: true}
+	r = s.concluded(20, func(int) Run {
+		run := sleptFor(0.05, 100)
+		run.around = neighbours{float64(run.WallNs), math.NaN()}
+		return run
+	})
+	if strings.Contains(strings.Join(r.Reasons, "; "), "other CPUs is not known here") {
+		t.Errorf("it sleeps: %q", r.Reasons)
+	}
+}
+
 func TestLooksUnderLXCFS(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "proc"), 0o755); err != nil {
