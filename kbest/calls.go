@@ -278,7 +278,7 @@ func (c *Calls) judge(s *Station, o overhead, seen *looks, walls []float64) {
 		c.Lower(stats.Suspect, allocates, bytes, "calls")
 	}
 	if s.Use == nil {
-		c.Lower(stats.Suspect, "the kernel does not tell what others took of the calls")
+		c.Lower(stats.Suspect, "the kernel does not tell what others took of the calls%s", s.whyUncounted())
 	}
 	if !seen.known() {
 		c.Lower(stats.Suspect, "what interrupts took of the calls is not known: nothing watched the CPU")

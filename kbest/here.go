@@ -1,6 +1,7 @@
 package kbest
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
 	"math"
@@ -55,6 +56,8 @@ func Here(ctx context.Context, setting Setting) (station *Station, release func(
 	if thread, err := machine.OpenThread(); err == nil {
 		undo = append(undo, func() { thread.Close() })
 		s.Use = thread.Look
+	} else {
+		s.uncounted = err
 	}
 	if counter, err := clock.Open("perf-cycles"); err == nil {
 		undo = append(undo, func() { counter.Close() })
@@ -83,6 +86,8 @@ func (s *Station) neighbours(others *process.Others, root fs.FS) func() Neighbou
 	var before machine.CPUTimes
 	var beforeNs int64
 	last := time.Now()
+	stat, _ := fs.ReadFile(root, "proc/stat")
+	only := bytes.Count(stat, []byte("\ncpu")) == 1 // the machine has one CPU, so that nothing runs elsewhere
 	here, _ := machine.Affinity()
 	if len(here) != 1 {
 		here = nil
@@ -96,6 +101,9 @@ func (s *Station) neighbours(others *process.Others, root fs.FS) func() Neighbou
 		if !n.Exact && err == nil {
 			n.OthersNs = times.Since(before).RanNs() - float64(thread-beforeNs)
 			n.ElsewhereNs = n.OthersNs
+		}
+		if only {
+			n.ElsewhereNs = 0
 		}
 		before, beforeNs, last = times, thread, now
 		return n

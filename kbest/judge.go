@@ -94,7 +94,7 @@ func (c *conclusion) judgeSamples() {
 		c.Lower(stats.Suspect, "the thread gave up its CPU now and then, for %.2g %% of the time that it ran: where the subject sleeps or waits, that is not in the figure", 100*share)
 	}
 	if c.m.station.Use == nil && typical > unseenLongNs {
-		c.Lower(stats.Suspect, "the kernel does not tell when others had the CPU, and samples of %v are long enough for it", time.Duration(typical))
+		c.Lower(stats.Suspect, "the kernel does not tell when others had the CPU, and samples of %v are long enough for it%s", time.Duration(typical), c.m.station.whyUncounted())
 	}
 	if !c.m.looks.known() && typical > escapeNs && !c.blocks {
 		c.Lower(stats.Suspect, "what interrupts this CPU could not be watched, and samples of %v are long enough for it", time.Duration(typical))

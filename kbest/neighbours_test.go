@@ -1,9 +1,11 @@
 package kbest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -129,6 +131,48 @@ func TestNeighboursOfAContainer(t *testing.T) {
 	stat()
 	if n := look(); n.Exact || n.OthersNs != 40e6 || n.ElsewhereNs != 40e6 || !(n.PassedNs > 0) {
 		t.Errorf("%+v: others had 40 ms", n)
+	}
+}
+
+// On a machine with one CPU nothing runs on another one. In the pauses of a measurement, what others used of its own CPU
+// seemed to be that.
+func TestNeighboursOfOneCPU(t *testing.T) {
+	for cpus, want := range map[string]float64{"cpu0 100 0 10 1000 0 0 0 0 0 0\n": 0, "cpu0 60 0 10 500 0 0 0 0 0 0\ncpu1 40 0 0 500 0 0 0 0 0 0\n": 70e6} {
+		root := fstest.MapFS{"proc/stat": &fstest.MapFile{}}
+		stat := func(ticks int) {
+			root["proc/stat"].Data = fmt.Appendf(nil, "cpu  %d 0 10 1000 0 0 0 0 0 0\n%sintr 7\n", ticks, cpus)
+		}
+		stat(100)
+		s := &Station{Use: func() (machine.ThreadUse, error) { return machine.ThreadUse{}, nil }}
+		look := s.neighbours(nil, root)
+		look()
+		stat(107)
+		if n := look(); n.OthersNs != 70e6 || n.ElsewhereNs != want {
+			t.Errorf("%q: %+v, want %v elsewhere", cpus, n, want)
+		}
+	}
+}
+
+// Where the kernel does not count waits, the reasons said to measure on Linux.
+func TestNeighboursWhereTheKernelDoesNotCount(t *testing.T) {
+	for _, c := range []struct {
+		why       error
+		says, not string
+	}{
+		{fmt.Errorf("run-queue wait: %w", machine.ErrUncounted), "sysctl kernel.task_delayacct=1", "on Linux"},
+		{errors.New("no such file"), "measure on Linux", "sysctl"},
+	} {
+		s := quiet(3)
+		rng := rand.New(rand.NewPCG(3, 4))
+		s.station.Use, s.station.uncounted, s.station.Neighbours = nil, c.why, nil
+		r := measureOne(t, s, Subject{Run: func(n int) { s.machine.Run(float64(n) * 1e3 * (1 + 0.1*rng.Float64())) }})
+		if r.Verdict != stats.Suspect || !says(r, "other CPUs is not known here") || !says(r, c.says) || says(r, c.not) {
+			t.Errorf("%v: %s %q", c.why, r.Verdict, r.Reasons)
+		}
+		calls, err := s.station.Calls(background, CallsPlan{Calls: 10}, s.work(1e3))
+		if err != nil || strings.Contains(fmt.Sprint(calls.Reasons), "sysctl") != (c.says[0] == 's') {
+			t.Errorf("%v: calls: %v %q", c.why, err, calls.Reasons)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package kbest
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"chronoscope/clock"
@@ -38,7 +39,18 @@ type Station struct {
 	// Pause waits for the given time, or until ctx ends. If it is nil, trials follow one another at once.
 	Pause func(ctx context.Context, length time.Duration)
 
-	off corrections
+	// uncounted says why Use is nil; nil if that is not known.
+	uncounted error
+	off       corrections
+}
+
+// whyUncounted returns the reason and the remedy if the kernel does not count what threads wait, for the end of a sentence;
+// empty if it is not that.
+func (s *Station) whyUncounted() string {
+	if !errors.Is(s.uncounted, machine.ErrUncounted) {
+		return ""
+	}
+	return ": " + machine.ErrUncounted.Error()
 }
 
 // look returns what the kernel has counted so far; zero if it does not tell.
