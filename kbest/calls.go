@@ -54,18 +54,30 @@ func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*
 	var seen looks
 	s.takeLook(o, &seen)
 	c := &Calls{Name: subject.Name, Marked: map[Reason]int{}, Judgement: stats.NewJudgement(), Samples: make([]Sample, 0, plan.Calls)}
-	bare := *s // probes and counters would take longer than the call; the count of allocated bytes takes 1 µs, a look 7 µs
+	bare := *s // probes and counters would take longer than the call
 	bare.CoreHz, bare.Slowed, bare.Counted = nil, nil, nil
+	// The count of allocated bytes reads some memory for each CPU, which would displace what a call finds in the caches. Only
+	// where something is done between the calls it has to be read around each.
+	together := subject.Setup == nil && subject.Before == nil && subject.After == nil
+	if together {
+		bare.Allocated = nil
+	}
 	bare.take(&subject, 1) // the first call is slower, and does not count
-	ranNs := 0.0
+	ranNs, allocated := 0.0, -ask(s.Allocated, 0)
 	for len(c.Samples) < plan.Calls && ctx.Err() == nil {
 		x := bare.take(&subject, 1)
 		ranNs += x.spentNs()
 		if c.Samples = append(c.Samples, x); seen.due(ranNs, x.spentNs()) {
+			allocated += ask(s.Allocated, 0)
 			s.takeLook(o, &seen)
+			allocated -= ask(s.Allocated, 0)
 		}
 	}
-	c.conclude(s, o, &seen)
+	bytes := float64(allocated+ask(s.Allocated, 0)) / float64(len(c.Samples))
+	if !together {
+		bytes = allocatedBytes(c.Samples)
+	}
+	c.conclude(s, o, &seen, bytes)
 	if ctx.Err() != nil {
 		c.Lower(stats.Suspect, "it was interrupted after %d calls", len(c.Samples))
 	}
@@ -118,8 +130,8 @@ func (c *Calls) String() string {
 	return fmt.Sprintf("%s; %s without what others took", c.All, c.Undisturbed)
 }
 
-// conclude computes the distributions of the calls.
-func (c *Calls) conclude(s *Station, o overhead, seen *looks) {
+// conclude computes the distributions of the calls, each of which allocates the given number of bytes on average.
+func (c *Calls) conclude(s *Station, o overhead, seen *looks, bytes float64) {
 	var walls, low, high []float64
 	blocks, eachNs := screen{overhead: o}.sleptShare(c.Samples) > sleepsShare, seen.eachNs()
 	for i := range c.Samples {
@@ -146,7 +158,7 @@ func (c *Calls) conclude(s *Station, o overhead, seen *looks) {
 	step := s.Clock.AccuracyNs
 	c.All = stats.TailsOfReadings(walls, step).Shifted(cost)
 	c.Undisturbed = undisturbed(low, high, seen, c.All, step, cost)
-	c.judge(s, o, seen, walls)
+	c.judge(s, o, seen, walls, bytes)
 }
 
 // undisturbed returns the percentiles of calls whose times are known to lie between low and high, both sorted.
@@ -248,7 +260,7 @@ func (c *Calls) typicalSwitches() float64 {
 const tellsApart = 2
 
 // judge sets the verdict on the percentiles.
-func (c *Calls) judge(s *Station, o overhead, seen *looks, walls []float64) {
+func (c *Calls) judge(s *Station, o overhead, seen *looks, walls []float64, bytes float64) {
 	if len(c.Samples) == 0 {
 		c.Lower(stats.Unusable, "no call was timed")
 		return
@@ -274,7 +286,7 @@ func (c *Calls) judge(s *Station, o overhead, seen *looks, walls []float64) {
 	if lost := c.typicalSwitches(); lost > mostSwitches {
 		c.Lower(stats.Suspect, "a typical call loses its CPU %.0f times, and how much longer each loss makes it is not known: time less work in a call, or on a calmer machine", lost)
 	}
-	if bytes := allocatedBytes(c.Samples); bytes*collectorNs > collectorShare*stats.Median(walls) {
+	if bytes*collectorNs > collectorShare*stats.Median(walls) {
 		c.Lower(stats.Suspect, allocates, bytes, "calls")
 	}
 	if s.Use == nil {

@@ -23,7 +23,8 @@ type Sample struct {
 	SlowedBefore, SlowedAfter float64
 	// Collections is the number of garbage collections that began or ended during the trial.
 	Collections int64
-	// Allocated is the number of bytes that were allocated during the trial.
+	// Allocated is the number of bytes that were allocated during the trial. Of [Calls] only their mean is known, and this is 0,
+	// unless something is done between the calls.
 	Allocated int64
 	// Migrated says that the trial ended on another CPU.
 	Migrated bool
