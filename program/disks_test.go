@@ -168,3 +168,22 @@ func TestUsesDisks(t *testing.T) {
 		}
 	}
 }
+
+// What disks do is read once a run has used one, and a look tells what they did since the look before.
+func TestLooksAtDisks(t *testing.T) {
+	stat := &fstest.MapFile{Data: []byte("10 0 800 30 0 0 0 0 0 30 30\n")}
+	r := newRunner(Setting{Root: fstest.MapFS{"sys/block/sda/device/model": {}, "sys/block/sda/stat": stat}})
+	defer r.close()
+	if r.look(); r.disksSeen.disks != nil || r.disksDid.disks != nil {
+		t.Errorf("no run used a disk: %+v", r.disksSeen)
+	}
+	r.usesDisks = true
+	if r.look(); r.disksSeen.disks != nil {
+		t.Errorf("what was before the first reading: %+v", r.disksSeen)
+	}
+	stat.Data = []byte("12 0 840 35 0 0 0 0 0 34 35\n")
+	r.look()
+	if want := []diskWork{{busyNs: 4e6, read: 40, readNs: 5e6}}; !slices.Equal(r.disksSeen.disks, want) || !(r.disksSeen.passedNs > 0) {
+		t.Errorf("%+v, want %+v", r.disksSeen, want)
+	}
+}
