@@ -40,13 +40,14 @@ type Comparison struct {
 // that were made one after the other, on a basis that suits both. If a time is known only between bounds, so is the ratio.
 // [Judge] judges all comparisons of a suite together.
 func Compare(a, b *Result, tolerance float64, seed uint64) Comparison {
-	c := Comparison{A: a, B: b, Basis: commonBasis(a, b), later: laterRatio(a, b)}
+	then, now := a.inPairs(), b.inPairs()
+	c := Comparison{A: a, B: b, Basis: commonBasis(then, now), later: laterRatio(then, now)}
 	if c.duets = inDuets(a, b); c.duets {
 		c.Basis = CPUTime
 		c.pairs, c.at = duetPairs(a, b)
 		c.place(a.Benchmark, a.Duets)
 	} else {
-		c.pairs, c.at, c.isUnknown = pairsOn(c.Basis, a, b)
+		c.pairs, c.at, c.isUnknown = pairsOn(c.Basis, then, now)
 		c.place(a.Benchmark, a.Repetitions)
 	}
 	c.decide(tolerance, seed)
@@ -135,7 +136,7 @@ func (c *Comparison) unusable() bool {
 	case c.duets:
 		return c.A.Failed || c.B.Failed
 	}
-	return c.isUnknown || c.A.Verdict == stats.Unusable || c.B.Verdict == stats.Unusable
+	return c.isUnknown || c.A.inPairs().Verdict == stats.Unusable || c.B.inPairs().Verdict == stats.Unusable
 }
 
 // pairsOn returns the pairs of repetitions that were made one after the other, and their indices. The bounds

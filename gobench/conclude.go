@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"math"
+	"slices"
 
 	"chronoscope/env"
 	"chronoscope/stats"
@@ -17,6 +18,19 @@ const (
 
 // Conclude returns what the repetitions of a benchmark show.
 func Conclude(s *Series, plan Plan, setting Setting) *Result {
+	r := conclude(s, plan, setting)
+	if k := r.timed.kind; k.mayBlock && !math.IsNaN(k.othersAround) {
+		apart := *s
+		apart.Repetitions = slices.Clone(s.Repetitions)
+		for i := range apart.Repetitions {
+			apart.Repetitions[i].Few.Around, apart.Repetitions[i].Many.Around = Around{}, Around{}
+		}
+		r.paired = conclude(&apart, plan, setting)
+	}
+	return r
+}
+
+func conclude(s *Series, plan Plan, setting Setting) *Result {
 	unknown := stats.NoEstimate("ns", "median")
 	r := &Result{
 		Benchmark: s.Benchmark, Repetitions: s.Repetitions, Duets: s.Duets, NoDuets: s.NoDuets, Judgement: stats.NewJudgement(),

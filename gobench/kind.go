@@ -259,6 +259,9 @@ func (k kind) boundsOn(basis Basis, rep Repetition) bounds {
 		b = bounds{unwaited, timed}
 	case basis == Timer: // a delay of the shorter run shortens the difference
 		b = bounds{timed - k.delayedNs(rep.Many)/rep.iterations(), timed + k.delayedNs(rep.Few)/rep.iterations()}
+		if k.mayBlock { // without delays it still has to compute
+			b.lo = math.Max(b.lo, cpu/float64(k.cpus))
+		}
 	case basis == Bounds && k.mayBlock: // at other times several threads may have run
 		b = bounds{math.Max(unwaited, cpu/float64(k.cpus)), timed}
 	default:
@@ -329,7 +332,8 @@ func (k kind) waitedNs(rep Repetition) float64 {
 }
 
 // delayedNs returns by how much other programs may have delayed a run: the usual wait if that of the run is unknown. If
-// the benchmark blocks, it may have waited for another process, such as a server, that had to wait for a CPU.
+// the benchmark blocks, it may have waited for another process, such as a server, that had to wait for a CPU, but no longer than
+// the run took beyond its computing.
 func (k kind) delayedNs(o Observation) float64 {
 	ns := delayNs(o)
 	if math.IsNaN(ns) {
@@ -338,8 +342,8 @@ func (k kind) delayedNs(o Observation) float64 {
 	if math.IsNaN(o.OthersNs) {
 		o.OthersNs = k.othersAround * o.WallNs
 	}
-	if k.mayBlock && o.OthersNs > ns {
-		return o.OthersNs
+	if most := math.Min(o.OthersNs, o.WallNs-o.CPUNs/float64(k.cpus)); k.mayBlock && most > ns {
+		return most
 	}
 	return ns
 }

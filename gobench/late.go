@@ -123,9 +123,10 @@ func (c *Comparison) exceedsLater(limit float64) bool {
 
 // whyLater says what exceedsLater found.
 func (c *Comparison) whyLater() string {
+	late := c.B.inPairs().late.Value
 	than := "no run there tells whether they do at the other revision"
 	if !math.IsNaN(c.later) {
-		than = fmt.Sprintf("at the other revision %.3g times", c.B.late.Value/c.later)
+		than = fmt.Sprintf("at the other revision %.3g times", late/c.later)
 	}
-	return fmt.Sprintf("iterations beyond those that were compared take %.3g times as long as these, and %s", c.B.late.Value, than)
+	return fmt.Sprintf("iterations beyond those that were compared take %.3g times as long as these, and %s", late, than)
 }

@@ -81,8 +81,8 @@ func TestCostThatChangesLater(t *testing.T) {
 	}
 }
 
-// revised is a benchmark whose iterations change what they cost by revision.
-type revised map[string]*changing
+// revised is a benchmark that is another one in each revision.
+type revised map[string]Runner
 
 func (r revised) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
 	return r[b.Revision].Run(ctx, b, n, traced)

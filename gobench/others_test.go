@@ -112,6 +112,47 @@ func TestHiddenProgramsDelayAServer(t *testing.T) {
 	}
 }
 
+// The average of what others used in a container was taken for the delay of each run of a benchmark that waits, so that on a
+// machine of many busy CPUs it had no pairs, and a gate passed what became twice as slow. Both revisions wait beside the same
+// programs: their ratio is known, though the time of either is only known between bounds. Beside programs that are seen,
+// a run is delayed for no longer than it waits.
+func TestProgramsOnManyCPUsDelayAServer(t *testing.T) {
+	setting, plan := quietSetting(), quickGate(7*time.Second, 0.05)
+	setting.CPUs = 2
+	for slower, want := range map[float64]stats.Side{1: stats.Within, 2: stats.Beyond} {
+		for _, others := range []float64{0.3, 10} {
+			rng := rand.New(rand.NewPCG(1, 12))
+			of := func(workNs float64) *helped { return &helped{rng: rng, workNs: workNs, load: 1, sleeps: 2} }
+			h := &hidden{Runner: revised{"then": of(1e5), "": of(slower * 1e5)}, others: others}
+			all, err := Measure(background, h, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, setting, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			then, now := Conclude(all[0][0], plan, setting), Conclude(all[0][1], plan, setting)
+			if j := Judge(CompareAll(then, now, plan), plan)[0]; j.Side != want || !j.Ratio.Covers(slower) {
+				t.Errorf("%v times slower beside %v CPUs: %s: %v: %q", slower, others, j.Side, j.Ratio, j.Why)
+			}
+			if then.Verdict == stats.Trusted {
+				t.Errorf("beside %v CPUs: %s: %v", others, then.Verdict, then.Estimate)
+			}
+		}
+	}
+	for _, hides := range []bool{false, true} {
+		var runner Runner = &helped{rng: rand.New(rand.NewPCG(1, 13)), workNs: 1e5, load: 1, sleeps: 2, others: 10}
+		if hides {
+			runner = &hidden{Runner: runner, others: 10}
+		}
+		all, err := Measure(background, runner, [][]Benchmark{{{Name: "BenchmarkX"}}}, DefaultPlan, setting, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Its thread computes for a third of the time. The shorter run has at most a quarter of the iterations by which it differs.
+		if r := Conclude(all[0][0], DefaultPlan, setting); !r.Estimate.Covers(1e5) || !r.Estimate.Covers(3e5) || !(r.Estimate.Lo > 0.49e5) || !(r.Estimate.Hi < 1.26*3e5) {
+			t.Errorf("hidden: %v: %s: %v", hides, r.Verdict, r.Estimate)
+		}
+	}
+}
+
 // stopped returns a series of a benchmark on an idle machine, in a group that has used up its quota of CPU time in each run.
 // An iteration computes for cpuNs, is stopped for stoppedNs, and waits for something else for sleepNs.
 func stopped(cpuNs, stoppedNs, sleepNs float64) *Series {

@@ -1,6 +1,10 @@
 package gobench
 
-import "chronoscope/stats"
+import (
+	"cmp"
+
+	"chronoscope/stats"
+)
 
 // Basis is what a figure rests on.
 type Basis string
@@ -66,4 +70,9 @@ type Result struct {
 	late                        stats.Estimate // cost of iterations beyond the timed ones, divided by that of the timed ones
 	lateRuns                    []Observation
 	lateCostBy                  func(Observation) stats.Estimate // late by one of the late runs
+	paired                      *Result                          // see inPairs; nil if it is the result itself
 }
+
+// inPairs returns the result for comparing it with another one that was measured in turn with it: without what others used on
+// average. That bounds the time of a benchmark that waits, but is the same for both, and shifts no ratio.
+func (r *Result) inPairs() *Result { return cmp.Or(r.paired, r) }
