@@ -153,6 +153,15 @@ func TestProgramsOnManyCPUsDelayAServer(t *testing.T) {
 	}
 }
 
+// Some kernels count no waits. What others are known to have used was forgotten there, as if it were unknown.
+func TestOthersWhereWaitsAreUnknown(t *testing.T) {
+	run := Observation{WallNs: 2e8, WaitNs: math.NaN(), OthersNs: 1e8}
+	k := kind{waitShare: math.NaN(), othersAround: math.NaN()}
+	if got := k.othersElsewhere(Repetition{Few: run, Many: run}); got != 0.5 {
+		t.Errorf("others used %v CPUs, want 0.5", got)
+	}
+}
+
 // stopped returns a series of a benchmark on an idle machine, in a group that has used up its quota of CPU time in each run.
 // An iteration computes for cpuNs, is stopped for stoppedNs, and waits for something else for sleepNs.
 func stopped(cpuNs, stoppedNs, sleepNs float64) *Series {

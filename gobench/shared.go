@@ -81,20 +81,19 @@ func othersAround(repetitions []Repetition) float64 {
 
 // othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark:
 // their CPU time less the benchmark's run-queue wait, in which they had the benchmark's own CPU. For a run of which their
-// CPU time is not known, it is what they used around the repetitions, less the usual wait. It is NaN if that is unknown, too.
+// CPU time is not known, it is what they used around the repetitions, less the usual wait. An unknown wait is taken for none.
+// It is NaN if what others used is unknown in both ways.
 func (k kind) othersElsewhere(rep Repetition) float64 {
 	var othersNs, wallNs float64
 	for _, o := range []Observation{rep.Few, rep.Many} {
-		usualNs := k.waitShare * o.WallNs
+		usualNs := stats.FloatOf(k.waitShare).Or(0) * o.WallNs
 		waitNs := o.WaitNs
 		if math.IsNaN(waitNs) {
 			waitNs = usualNs
 		}
 		ns := o.OthersNs - waitNs
 		if math.IsNaN(o.OthersNs) {
-			if ns = k.othersAround * o.WallNs; usualNs > 0 {
-				ns -= usualNs
-			}
+			ns = k.othersAround*o.WallNs - usualNs
 		}
 		othersNs, wallNs = othersNs+math.Max(0, ns), wallNs+o.WallNs
 	}
