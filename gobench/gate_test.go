@@ -84,6 +84,39 @@ func TestFarSlowerIsNotPassedOver(t *testing.T) {
 	}
 }
 
+// A pair or two, a pair that is only known between wide bounds, or a figure that scatters by any factor, ended unchanged code
+// with an error.
+func TestFarBeyondIsSure(t *testing.T) {
+	sure, wide := stats.Bounded{Lo: 3, Mid: 3, Hi: 3}, stats.Bounded{Lo: 1.5, Mid: 4, Hi: 6.5}
+	repeated, once := Repetition{Few: Observation{N: 2}, Many: Observation{N: 9}}, Repetition{Many: Observation{N: 2}}
+	for _, c := range []struct {
+		of     Repetition
+		metric string
+		second []stats.Bounded
+		far    bool
+	}{
+		{repeated, "", []stats.Bounded{sure}, false},
+		{repeated, "", []stats.Bounded{sure, sure}, false},
+		{repeated, "", []stats.Bounded{sure, sure, sure}, true},
+		{repeated, "", []stats.Bounded{sure, wide, sure, sure}, false},
+		{once, "", []stats.Bounded{sure}, true},
+		{once, "", []stats.Bounded{wide}, false},
+		{repeated, "p99-ns", []stats.Bounded{sure, sure, sure}, false},
+		{once, "p99-ns", []stats.Bounded{sure}, false},
+	} {
+		r := &Result{}
+		compared := Comparison{A: r, B: r, Metric: c.metric}
+		for _, second := range c.second {
+			r.Repetitions = append(r.Repetitions, c.of)
+			compared.pairs.Add(stats.Bounded{Lo: 1, Mid: 1, Hi: 1}, second)
+		}
+		j := Judge([]Comparison{compared}, Plan{Gate: &Gate{Limit: 0.05, Metrics: map[string]float64{"p99-ns": 0.05}}})[0]
+		if j.Side != stats.Open || j.FarBeyond != c.far || j.FarBeyond != strings.Contains(j.WhyOpen, "the ratio is 3 or more") {
+			t.Errorf("%q, %d iterations of %v: %s, far beyond: %v: %q", c.metric, c.of.Few.N, c.second, j.Side, j.FarBeyond, j.WhyOpen)
+		}
+	}
+}
+
 // What is undecided has the time that the others leave, and is told with it: a slowdown of 10 %
 // whose pairs scatter by a quarter takes more pairs than its own time allows. What is settled ends.
 func TestTimeGoesToTheUndecided(t *testing.T) {

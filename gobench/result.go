@@ -73,6 +73,9 @@ type Result struct {
 	paired                      *Result                          // see inPairs; nil if it is the result itself
 }
 
+// ranOnce reports whether a single run stands for the repetitions, since none of them fits into the time.
+func (r *Result) ranOnce() bool { return len(r.Repetitions) == 1 && r.Repetitions[0].Few.N == 0 }
+
 // inPairs returns the result for comparing it with another one that was measured in turn with it: without what others used on
 // average. That bounds the time of a benchmark that waits, but is the same for both, and shifts no ratio.
 func (r *Result) inPairs() *Result { return cmp.Or(r.paired, r) }

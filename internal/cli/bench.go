@@ -80,9 +80,10 @@ where one is slower, or a metric worse, by more than its limit. If nothing is, t
 happens in one run of 100 at most (--false-alarms), however many benchmarks there are
 and however often they were looked at meanwhile. What can't be told yet is measured for
 longer, in the time that the others leave. What still can't passes with a warning, or
-with --undecided fail the status is 1. It is 1 also if all pairs are beyond twice the
-limit, but too few to tell: give more --max-time. With --fail-fast the measurement ends
-when the gate fails.
+with --undecided fail the status is 1. It is 1 also if all pairs of times, three at
+least, are beyond twice the limit, but too few to tell, or if the single run of a slow
+benchmark is: give more --max-time. With --fail-fast the measurement ends when the gate
+fails.
 
 With --gate the metrics that it names have limits: the time (sec/op), what go test
 -benchmem prints, which is measured always, and what a benchmark reports itself. Of a
