@@ -89,16 +89,44 @@ func changes(cost stats.Estimate) bool { return rises(cost) || cost.Hi < 1-chang
 // rises reports whether a ratio of costs exceeds 1 by more than changeShare.
 func rises(cost stats.Estimate) bool { return cost.Lo > 1+changeShare }
 
+// fewestLate is the number of late runs of a benchmark, with the same number of iterations, that tell of a larger cost, as one may be
+// disturbed.
+const fewestLate = 2
+
+// confirmLate makes one more late run of each benchmark of a group, after others and at another time, as what disturbed one may have
+// disturbed the next ones, too.
+func (m *measurement) confirmLate(ctx context.Context, group []*Series) error {
+	late := group[len(group)-1].late
+	n := late[len(late)-1].N
+	for _, s := range group {
+		o, err := m.run(ctx, s, n, !s.slowedByTracing)
+		if err != nil || s.Failure != nil {
+			return err
+		}
+		s.late = append(s.late, o)
+	}
+	return nil
+}
+
 // lateAlike is the factor by which the iterations of two late runs may differ that are compared.
 const lateAlike = 2
 
 // laterRatio returns by what factor the ratio of two benchmarks is larger among the iterations beyond the timed ones. It is 1
-// unless the cost rises there in b, and by more than in a. It is NaN if a made no late run of about as many iterations.
+// unless the cost rises there in b, in fewestLate runs and the last one, and by more than in a. It is NaN if a made no late run of
+// about as many iterations.
 func laterRatio(a, b *Result) float64 {
 	if !rises(b.late) {
 		return 1
 	}
-	n := b.lateRuns[len(b.lateRuns)-1].N
+	n, rising := b.lateRuns[len(b.lateRuns)-1].N, 0
+	for _, o := range b.lateRuns {
+		if o.N == n && rises(b.lateCostBy(o)) {
+			rising++
+		}
+	}
+	if rising < fewestLate {
+		return 1
+	}
 	for _, o := range slices.Backward(a.lateRuns) {
 		if o.N > lateAlike*n || n > lateAlike*o.N {
 			continue

@@ -122,6 +122,65 @@ func TestCostThatComesLaterIsNotWithin(t *testing.T) {
 	}
 }
 
+// disturbed is a benchmark whose first runs of more than so many iterations take twice as long.
+type disturbed struct {
+	*changing
+	beyond, runs int
+}
+
+func (d *disturbed) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
+	o, err := d.changing.Run(ctx, b, n, traced)
+	if n > d.beyond && d.runs > 0 {
+		d.runs--
+		o.TimedNs, o.WallNs, o.CPUNs = 2*o.TimedNs, 2*o.WallNs, 2*o.CPUNs
+	}
+	return o, err
+}
+
+// What disturbs a late run of unchanged code may last for some of them. Another one tells when the gate would end.
+func TestDisturbedLateRunsAreNotTheCode(t *testing.T) {
+	for _, runs := range []int{1, 2, 3} {
+		for seed := range uint64(5) {
+			plan := quickGate(7*time.Second, 0.05)
+			plan.Seed = seed
+			of := func(runs int) *disturbed {
+				return &disturbed{&changing{rng: rand.New(rand.NewPCG(seed, 11)), jitter: 0.005, sumNs: from(1, 1e5, 1)}, 400, runs}
+			}
+			all, err := Measure(background, revised{"then": of(0), "": of(runs)}, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(all[0][0].Repetitions) != len(all[0][1].Repetitions) {
+				t.Errorf("%d and %d repetitions", len(all[0][0].Repetitions), len(all[0][1].Repetitions))
+			}
+			j := Judge(CompareAll(Conclude(all[0][0], plan, quietSetting()), Conclude(all[0][1], plan, quietSetting()), plan), plan)[0]
+			if j.Side != stats.Within {
+				t.Errorf("%d disturbed runs, seed %d: %s: %q", runs, seed, j.Side, j.WhyOpen)
+			}
+		}
+	}
+}
+
+// A late run that no other one confirms, for want of time, tells nothing. Two tell that a cost rises.
+func TestOneLateRunIsNotEnough(t *testing.T) {
+	rising := func(Observation) stats.Estimate { return stats.Estimate{Value: 2, Lo: 1.9, Hi: 2.1} }
+	of := func(runs ...int) *Result {
+		r := &Result{late: rising(Observation{}), lateCostBy: rising}
+		for _, n := range runs {
+			r.lateRuns = append(r.lateRuns, Observation{N: n})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		runs        []int
+		unconfirmed bool
+	}{{[]int{400}, true}, {[]int{100, 100, 400}, true}, {[]int{400, 400}, false}} {
+		if later := laterRatio(&Result{}, of(c.runs...)); (later == 1) != c.unconfirmed || !c.unconfirmed && !math.IsNaN(later) {
+			t.Errorf("late runs of %v iterations: %v", c.runs, later)
+		}
+	}
+}
+
 // The same with a real benchmark.
 func TestMemoIsNotTrusted(t *testing.T) {
 	if testing.Short() {

@@ -96,6 +96,9 @@ type standing struct {
 	decided, quiet, beyond bool
 	lookedAt               int // the pairs at the last look
 	wantsLayouts           bool
+	// wantsLate says that later iterations seem to take longer, which another late run is to confirm, and askedLate that it was wanted
+	// once.
+	wantsLate, askedLate bool
 	// pairs and spent are what the group had before this measurement.
 	pairs int
 	spent time.Duration
@@ -144,6 +147,12 @@ func (m *measurement) measure(ctx context.Context, all [][]*Series) error {
 			}
 		}
 		m.tell(m.shareDone(all), t.series[0].Benchmark.Name)
+		if t.known.wantsLate {
+			t.known.wantsLate = false
+			if err := m.confirmLate(ctx, t.group); err != nil || failed(t.group) {
+				return err
+			}
+		}
 		m.setting.Checks.Look(ctx, nil)
 		if len(t.series) > 1 {
 			return m.runDuet(ctx, t.series, t.known)
@@ -201,9 +210,9 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]turn) {
 	for i, group := range all {
 		now := &m.standing[i]
 		m.weigh(group, now)
-		lookedAt, failed, more := now.lookedAt, slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil }), false
+		lookedAt, more := now.lookedAt, false
 		switch {
-		case failed:
+		case failed(group):
 		case m.plan.PairsOnly:
 			more = !now.decided && !group[0].tooSlow && !m.limits().Ended(pairsOf(group, now.duets)-now.pairs, group[0].spent-now.spent)
 		case len(group) > 1 && m.plan.Gate != nil:
@@ -232,6 +241,11 @@ func (m *measurement) unfinished(all [][]*Series) (busy [][]turn) {
 		return busy
 	}
 	return waiting
+}
+
+// failed reports whether a benchmark of a group fails.
+func failed(group []*Series) bool {
+	return slices.ContainsFunc(group, func(s *Series) bool { return s.Failure != nil })
 }
 
 // limits returns the limits of each benchmark, or pair of benchmarks.
@@ -299,17 +313,22 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 	}
 	then, now := Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting)
 	known.decided, known.quiet, known.beyond, known.lookedAt = true, true, false, n
-	beyondInPairs := false
+	beyondInPairs, later := false, false
 	for _, c := range CompareAll(then, now, m.plan) {
 		switch c.side(m.plan, pairs) {
 		case stats.Beyond:
 			known.beyond = true
+		case stats.Within:
+			later = later || c.exceedsLater(m.plan.gate().LimitOf(c.Metric))
 		case stats.Open:
 			known.decided, known.quiet = false, known.quiet && c.quiet(m.plan)
 			beyondInPairs = beyondInPairs || c.beyondInPairs(m.plan, pairs)
 		}
 	}
 	known.wantsLayouts = beyondInPairs && m.affordsLayouts(group, n, min(limits.Time, own+left)-spent)
+	if known.decided && later && !known.askedLate { // more pairs would not tell
+		known.decided, known.wantsLate, known.askedLate = false, true, true
+	}
 	return known.decided
 }
 
