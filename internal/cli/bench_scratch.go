@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"chronoscope/gobench"
 )
@@ -64,20 +65,27 @@ func scratchOf(parent, module string) (string, error) {
 // clearScratch removes the folders in parent that ended processes of this user have left behind. It leaves
 // what it can't remove to the next call.
 func clearScratch(ctx context.Context, parent string) {
-	found, err := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, directory := range found {
+	for _, directory := range inFolder(parent, scratchPrefix) {
 		if owner := ownerLeftBehind(directory); owner != nil {
-			trees, _ := filepath.Glob(filepath.Join(directory, scratchTree+"*"))
-			for _, tree := range trees {
+			for _, tree := range inFolder(directory, scratchTree) {
 				gobench.RemoveTree(ctx, tree)
 			}
 			os.RemoveAll(directory)
 			owner.Close()
 		}
 	}
+}
+
+// inFolder returns the paths of what lies in a folder, with names that have a prefix. (A pattern for filepath.Glob can't be made
+// of any path: /srv/[ci] matches another one.)
+func inFolder(folder, prefix string) (paths []string) {
+	entries, _ := os.ReadDir(folder) // those that were read
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), prefix) {
+			paths = append(paths, filepath.Join(folder, entry.Name()))
+		}
+	}
+	return paths
 }
 
 // ownerLeftBehind returns the owner's file of a folder of this user, locked, if the owner has ended; otherwise

@@ -96,3 +96,26 @@ func TestScratchMadeAnewIsNotLeftBehind(t *testing.T) {
 		t.Error("the new folder is taken for one left behind")
 	}
 }
+
+// A killed gate left another worktree each time in a repository whose path is a pattern.
+func TestScratchIsClearedInAnyFolder(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("no lock tells there that the owner has ended")
+	}
+	parent := filepath.Join(t.TempDir(), "[ci]*")
+	if err := os.Mkdir(parent, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	left, owner, err := newScratchIn(t.Context(), parent, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(left, scratchTree), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	owner.Close() // as the kernel does when it is killed
+	clearScratch(t.Context(), parent)
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("%s was left: %v", left, err)
+	}
+}
