@@ -73,8 +73,8 @@ is that of these runs. The result compares the working tree with the revision. A
 moves functions, and some percent may come from that alone: so the ratio is that of builds
 with their functions in random orders (--layouts).
 
-The exit status is 1 where a benchmark fails, where a package does not compile, in either
-revision, and with --against where no benchmark is in both. The others are measured.
+The exit status is 1 where a benchmark fails, where a package of the working tree does not
+compile, in either revision, and with --against where no benchmark is in both. The others are measured.
 With --max-regression or --gate it is 3
 where one is slower, or a metric worse, by more than its limit. If nothing is, that
 happens in one run of 100 at most (--false-alarms), however many benchmarks there are
@@ -394,7 +394,11 @@ func judgedBench(d record.Bench, units []string) found {
 	for _, m := range d.Missing {
 		switch {
 		case m.Package != "":
-			r.failed = errors.Join(r.failed, fmt.Errorf("a package could not be measured: %s", m.Why))
+			where := ""
+			if m.Revision != "" {
+				where = " in " + m.Revision
+			}
+			r.failed = errors.Join(r.failed, fmt.Errorf("a package could not be measured%s: %s", where, m.Why))
 		case m.Metric != "":
 			r.rivals = append(r.rivals, unanswered(m.Metric+" is worse", m.Why))
 		}

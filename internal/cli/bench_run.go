@@ -23,6 +23,7 @@ type benchExperiment struct {
 	patterns []string
 
 	missing []record.BenchMissing // packages whose benchmarks could not be found
+	known   map[string]bool       // the packages with tests in the working tree
 	skipped []string              // benchmarks that skip themselves
 	undo    func() error          // removes the other revision
 	// noWorkspace says that the other revision has no go.work.
@@ -186,8 +187,8 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 	return groups, failed, nil
 }
 
-// checkOut checks out the other revision in a folder of its own within git's folder of the repository, which is on the file
-// system of the working tree: the benchmarks of both find their files equally fast. e.undo removes it.
+// checkOut checks out the other revision in a folder of its own within git's folder of the repository, which is usually on the
+// file system of the working tree: the benchmarks of both find their files equally fast. e.undo removes it.
 func (e *benchExperiment) checkOut(ctx context.Context) (*gobench.Revision, error) {
 	parent, err := gobench.GitFolder(ctx, e.flags.directory)
 	if err != nil {
@@ -279,9 +280,25 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 	if err != nil {
 		return nil, nil, err
 	}
+	if revision == "" {
+		e.known = map[string]bool{}
+		for _, test := range build.Tests {
+			e.known[test.Package] = true
+		}
+		for _, failed := range build.Failed {
+			e.known[failed.Package] = true
+		}
+	}
 	var broken error // the first one
 	breaks := func(pkg string, err error) {
+		again := slices.ContainsFunc(e.missing, func(m record.BenchMissing) bool { return m.Package == pkg && m.Revision == "" })
+		if again && revision == nullRevision {
+			return
+		}
 		e.caveat("%v", err)
+		if !e.known[pkg] { // only the other revision has it
+			return
+		}
 		broken = cmp.Or(broken, err)
 		if missing := (record.BenchMissing{Package: pkg, Revision: revision, Why: err.Error()}); !slices.Contains(e.missing, missing) {
 			e.missing = append(e.missing, missing) // once, not for each GOMAXPROCS
