@@ -34,14 +34,11 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 	if m.plan.PairsOnly || len(s.late) > 0 {
 		return nil
 	}
-	typical := func(of func(Observation) float64) float64 {
-		return stats.Median(each(s.Repetitions, func(rep Repetition) float64 { return of(rep.Many) / float64(rep.Many.N) }))
-	}
-	wallNs, share := typical(processNs), lateShare
+	wallNs, share := s.typical(processNs), lateShare
 	if m.plan.Gate != nil {
 		share = gatedLateShare
 	}
-	most := int(math.Min(mostN, math.Min(lateNs/typical(dedicatedNs), share*float64(m.plan.MaxTime)/wallNs)))
+	most := int(math.Min(mostN, math.Min(lateNs/s.typical(dedicatedNs), share*float64(m.plan.MaxTime)/wallNs)))
 	for n := s.many; n < most; {
 		n = min(most, lateRatio*n)
 		for changed := 0; ; {
@@ -62,6 +59,11 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 		}
 	}
 	return nil
+}
+
+// typical returns a figure of the longer run of a repetition, divided by its iterations, in the median.
+func (s *Series) typical(of func(Observation) float64) float64 {
+	return stats.Median(each(s.Repetitions, func(rep Repetition) float64 { return of(rep.Many) / float64(rep.Many.N) }))
 }
 
 // lateCost returns a ratio: the time of an iteration among those by which a late run exceeds the timed
@@ -94,11 +96,14 @@ func rises(cost stats.Estimate) bool { return cost.Lo > 1+changeShare }
 const fewestLate = 2
 
 // confirmLate makes one more late run of each benchmark of a group, after others and at another time, as what disturbed one may have
-// disturbed the next ones, too.
+// disturbed the next ones, too. It has as many iterations as the last one of the last benchmark. One that is much slower has none.
 func (m *measurement) confirmLate(ctx context.Context, group []*Series) error {
 	late := group[len(group)-1].late
 	n := late[len(late)-1].N
 	for _, s := range group {
+		if s.typical(processNs)*float64(n) > lateAlike*gatedLateShare*float64(m.plan.MaxTime) {
+			continue
+		}
 		o, err := m.run(ctx, s, n, !s.slowedByTracing)
 		if err != nil || s.Failure != nil {
 			return err

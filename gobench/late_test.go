@@ -161,6 +161,23 @@ func TestDisturbedLateRunsAreNotTheCode(t *testing.T) {
 	}
 }
 
+// A benchmark that became much faster, and is slower later, made the old revision run for as many iterations, and
+// many times as long as a late run may.
+func TestSlowRevisionConfirmsNothing(t *testing.T) {
+	plan := quickGate(7*time.Second, 0.05)
+	of := func(ns float64, later float64) *changing {
+		return &changing{rng: rand.New(rand.NewPCG(1, 11)), jitter: 0.005, sumNs: from(1100, ns, later)}
+	}
+	then := of(1.5e6, 1)
+	all, err := Measure(background, revised{"then": then, "": of(1e5, 2)}, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Duration(then.wallNs); took > plan.MaxTime/2 || len(all[0][1].late) == 0 {
+		t.Errorf("the old revision took %v, with %d late runs of the new one", took, len(all[0][1].late))
+	}
+}
+
 // A late run that no other one confirms, for want of time, tells nothing. Two tell that a cost rises.
 func TestOneLateRunIsNotEnough(t *testing.T) {
 	rising := func(Observation) stats.Estimate { return stats.Estimate{Value: 2, Lo: 1.9, Hi: 2.1} }
