@@ -68,7 +68,7 @@ type PairJoint struct {
 	Side Side `json:"side,omitempty"`
 	// Why says why the side is undecided, if the interval of the ratio is not the reason.
 	Why string `json:"why,omitempty"`
-	// FarBeyond says that the side is undecided, though each pair of measurements is beyond twice the limit.
+	// FarBeyond says that the side is undecided, though each pair of times is beyond twice the limit by its lower bound.
 	FarBeyond bool `json:"far_beyond,omitempty"`
 }
 
