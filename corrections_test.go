@@ -69,7 +69,7 @@ var corrections = []correction{
 	{"rounding", "gobench/conclude.go", "t.roundingNs = k.typical(Repetition.roundingNs)", "t.roundingNs = 0"},
 	{"vain waits of the shorter run", "gobench/kind.go", "\t\tshare = math.Min(share, idleNs(r.Many)/r.Many.CPUNs)\n", ""},
 	{"waits for a CPU", "gobench/kind.go", "\treturn math.Max(0, wait)\n", "\treturn 0 * math.Max(0, wait)\n"},
-	{"what others ran, where it blocks", "gobench/kind.go", "\tif k.mayBlock && o.OthersNs > ns {", "\tif false {"},
+	{"what others ran, where it blocks", "gobench/kind.go", "; k.mayBlock && most > ns {", "; false && most > ns {"},
 	{"what others ran, by the machine's own figures", "gobench/kind.go", "k.othersAround = othersAround(k.used)", "k.othersAround = 0"},
 	{"waits for a CPU quota", "gobench/runner.go", "!others.Known || o.Throttled ||", "!others.Known ||"},
 	{"delays that two revisions share", "gobench/compare.go", "\tif alike {", "\tif false && alike {"},
