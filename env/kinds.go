@@ -15,21 +15,22 @@ const kindProbes = 64
 
 // SlowedByKind returns a function that tells what slowed ([Core.Slowed]) tells, on a machine with several kinds of cores. The
 // time of independent instructions depends on the kind, and slowed compares with the one on which it was prepared. So
-// each CPU is probed some times before its first result, and compared with the fastest CPU of its kind. Call the function on
-// the given CPU. It returns NaN if the CPU's kind is not known. Files are read below root.
+// each CPU is probed some times before its first result, and compared with the fastest CPU of its kind. Something may share
+// its core meanwhile: later results that lie far below show that, and the CPU is probed so again. Call the function on the
+// given CPU. It returns NaN if the CPU's kind is not known. Files are read below root.
 func SlowedByKind(root fs.FS, slowed func() float64) func(cpu int) float64 {
 	kinds := kindsOfCores(root)
 	if kinds == nil {
 		return func(int) float64 { return slowed() }
 	}
-	calibrated, alone := map[int]bool{}, map[string]float64{}
+	faster, alone := map[int]int{}, map[string]float64{} // how many results in a row were too small, by CPU
 	return func(cpu int) float64 {
 		kind, known := kinds[cpu]
 		if !known {
 			return math.NaN()
 		}
-		if !calibrated[cpu] {
-			calibrated[cpu] = true
+		if n, calibrated := faster[cpu]; !calibrated || n >= 2 {
+			faster[cpu] = 0
 			var all []float64
 			for range kindProbes {
 				all = append(all, slowed())
@@ -39,7 +40,11 @@ func SlowedByKind(root fs.FS, slowed func() float64) func(cpu int) float64 {
 				alone[kind] = here
 			}
 		}
-		return (1+slowed())/(1+alone[kind]) - 1
+		share := (1+slowed())/(1+alone[kind]) - 1
+		if faster[cpu]++; !(share < -SharedFrom) {
+			faster[cpu] = 0
+		}
+		return share
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // On an idle processor with two kinds of cores, additions take 25 % longer on one kind than on the other: every core of that
-// kind seemed to be shared. The probe was prepared on a CPU of the first kind.
+// kind seemed to be shared. The probe was prepared on a CPU of the first kind. What was
+// found of a CPU holds for later calls, so that the order of the cases matters.
 func TestSlowedByKind(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
 	for name, root := range map[string]fstest.MapFS{
@@ -38,6 +39,21 @@ func TestSlowedByKind(t *testing.T) {
 				t.Errorf("%s: CPU %d is slowed by %v, want %v", name, c.cpu, got, c.want)
 			}
 		}
+	}
+}
+
+// Something shares the only core of a kind while it is calibrated. Sharing was not seen there any more.
+func TestKindCalibratedWhileShared(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
+	share := 0.4
+	slowed := SlowedByKind(fstest.MapFS{"sys/devices/cpu_core/cpus": file("0-1"), "sys/devices/cpu_atom/cpus": file("2")}, func() float64 { return 1.25*(1+share) - 1 })
+	slowed(2)
+	share = 0
+	for range 3 {
+		slowed(2)
+	}
+	if share = 0.4; math.Abs(slowed(2)-0.4) > 1e-9 {
+		t.Errorf("slowed by %v, want 0.4", slowed(2))
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io/fs"
 	"math"
 	"os"
 	"runtime"
@@ -104,17 +105,24 @@ func (h *surroundings) slowed() func() float64 {
 	if err != nil {
 		return nil
 	}
+	return slowest(os.DirFS("/"), h.cpus, probe.Slowed)
+}
+
+// slowest returns a function that calls slowed on each of the CPUs. The function returns the largest result, of those that
+// are compared with a core of the CPU's kind; NaN if there is none. Files are read below root.
+func slowest(root fs.FS, cpus []int, slowed func() float64) func() float64 {
+	slowedOn := env.SlowedByKind(root, slowed)
 	return func() float64 {
-		slowest := math.NaN()
-		for _, cpu := range h.cpus {
+		most := math.NaN()
+		for _, cpu := range cpus {
 			if release, err := env.Thread(cpu); err == nil {
-				if slowed := probe.Slowed(); !(slowed <= slowest) {
-					slowest = slowed
+				if share := slowedOn(cpu); share > most || math.IsNaN(most) {
+					most = share
 				}
 				release()
 			}
 		}
-		return slowest
+		return most
 	}
 }
 
