@@ -16,11 +16,8 @@ type Throttling struct {
 
 // OpenThrottling finds the cpu.stat files of this process's groups below root. If there are none,
 // Throttled always returns false.
-func OpenThrottling(root fs.FS) *Throttling { return OpenThrottlingOf(root, "self") }
-
-// OpenThrottlingOf is like [OpenThrottling] for another process, given by its number.
-func OpenThrottlingOf(root fs.FS, process string) *Throttling {
-	t := &Throttling{root: root, names: CPUStatsOf(root, process)}
+func OpenThrottling(root fs.FS) *Throttling {
+	t := &Throttling{root: root, names: CPUStatsOf(root, "self")}
 	t.count = t.periods()
 	return t
 }
