@@ -59,7 +59,7 @@ func (s *stop) give(w wait, fromNs int64) (ns int64) {
 			ns += max(0, min(g.toNs, w.endNs())-max(g.fromNs, fromNs))
 		}
 	}
-	if ns == 0 {
+	if ns == 0 && s.leftNs > 0 {
 		ns = min(s.leftNs, w.endNs()-fromNs)
 		s.leftNs -= ns
 		s.given = append(s.given, stopped{w.cpu, fromNs, fromNs + ns})
@@ -103,11 +103,16 @@ func (a *Analyser) regroup(groupOf func(process int32) (Group, bool), asks func(
 			now[t.process] = n
 		}
 		if n.ok {
-			moved[t] = t.cgroup != n.group.Name
+			if t.cgroup != n.group.Name {
+				moved[t] = true
+			}
 			t.cgroup, t.quotas = n.group.Name, n.group.Quotas
 		}
 	}
 	clear(a.fresh)
+	if len(moved) == 0 {
+		return
+	}
 	// When a thread moved is not known: since the last time, the quotas of both groups may have stopped it.
 	for i, w := range a.waits {
 		if moved[w.of] && w.endNs() > a.regroupedNs {

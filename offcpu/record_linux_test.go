@@ -193,6 +193,22 @@ func TestReadingsAreShared(t *testing.T) {
 	}
 }
 
+// A stop of which nothing is left is given to no further wait. Each one was noted, and compared with all that were.
+func TestWaitsAfterAStopIsGiven(t *testing.T) {
+	q := &Quota{}
+	q.Add(0, 0)
+	q.Add(1000*ms, 80*ms)
+	var given int64
+	for i := range int64(400) {
+		w := wait{of: &thread{}}
+		w.cpu, w.StartNs, w.DurationNs = int32(i%4), 2*i*ms, 2*ms
+		given += q.give(w, w.StartNs)
+	}
+	if n := len(q.stops[0].given); given != 80*ms || n != 40 {
+		t.Errorf("%d ns in %d waits, want 80 ms in 40 of 2 ms", given, n)
+	}
+}
+
 // Stops that no wait can be given any more are forgotten.
 func TestStopsAreForgotten(t *testing.T) {
 	w := newQuotaWorld(map[int]string{1: "/work"}, "/work")
