@@ -340,7 +340,7 @@ func (c Culprit) String() string {
 	}
 	name := cmp.Or(c.Name, "unknown")
 	if c.Thread == 0 {
-		return name + " (several threads)"
+		return name + " (one or more threads)" // of one name, or without a number, as those outside of a container
 	}
 	if c.Thread != c.Process && c.Process != 0 {
 		return fmt.Sprintf("%s (thread %d of %d)", name, c.Thread, c.Process)

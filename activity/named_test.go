@@ -241,7 +241,7 @@ func TestNamedCauses(t *testing.T) {
 		"another thread of this process": {Preempted, false, func(w *namedWorld) { turn(w, ours, 9000) }, Preempted,
 			map[string]float64{"sh (thread 201 of 77)": 9000}},
 		"a thread outside of the container, whose number is not known": {Preempted, false, func(w *namedWorld) { timer(w, 4000); turn(w, tracepoint.Foreign, 9000) }, Preempted,
-			map[string]float64{"local_timer (vector)": 4000, "sh (several threads)": 9000}},
+			map[string]float64{"local_timer (vector)": 4000, "sh (one or more threads)": 9000}},
 		"the same in a gap of the recording's own": {Runtime, true, func(w *namedWorld) { w.nowNs += 2000; turn(w, ours, 9000) }, Runtime,
 			map[string]float64{"sh (thread 201 of 77)": 9000, "": 2000}},
 		"an interrupt in a gap of the recording's own": {Runtime, true, func(w *namedWorld) { w.nowNs += 4000; timer(w, 3000) }, Runtime,
