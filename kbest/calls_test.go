@@ -197,6 +197,29 @@ func TestCallsThatAllocate(t *testing.T) {
 	}
 }
 
+// Other goroutines allocate between calls of 5 µs, which was taken for what the calls allocate: more than 50 bytes each matter.
+func TestOthersAllocateBetweenCalls(t *testing.T) {
+	for _, c := range []struct {
+		bytes, between int64
+		told           string
+	}{{0, 300, ""}, {40, 300, ""}, {100, 300, "each call allocates 100 bytes"}, {100, 0, "each call allocates 100 bytes"}} {
+		s := newSimulated(5, clocktest.Sharing{LookNs: 1500}, 1, 10)
+		var allocated int64
+		s.station.Allocated = func() int64 { return allocated / 8192 * 8192 } // by spans
+		s.station.Settle = func() { allocated += c.between }
+		r, err := s.station.Calls(background, CallsPlan{Calls: 4000}, Subject{Run: func(n int) {
+			allocated += int64(n) * c.bytes
+			s.machine.Run(5e3 * float64(n))
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := fmt.Sprint(r.Reasons); strings.Contains(all, "garbage collector") != (c.told != "") || len(r.Samples) != 4000 {
+			t.Errorf("%+v: %s %q", c, r.Verdict, r.Reasons)
+		}
+	}
+}
+
 // A stretch that is longer than a look, or than all of them, loses as much in proportion as the looks did.
 func TestLossesOfLongCalls(t *testing.T) {
 	var l looks
