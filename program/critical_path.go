@@ -31,7 +31,7 @@ func (w *way) woken(c change, p *position, ns float64) {
 	k := c.of().wake
 	told := c.atNs - math.Max(k.atNs, p.since) // the time that an idle CPU took to run it
 	if !c.foreign && (k.by == nil || k.by.foreign) && (k.inKernel || k.source == tracepoint.ByDevice) {
-		w.forDisksNs += ns
+		w.waitsForDisk(c.atNs-ns, c.atNs)
 	}
 	// An independent thread does not work for the program because a server wakes it.
 	if k.linked && !(c.foreign && c.independent && k.by.foreign) {
@@ -74,6 +74,19 @@ func (w *way) woken(c change, p *position, ns float64) {
 	default: // it may have come at a time that did not depend on when the wait began
 		p.high = p.high.later(end)
 	}
+}
+
+// waitsForDisk adds a block that may be for a disk to forDisksNs. Blocks come in order of their ends; those that overlap become
+// one.
+func (w *way) waitsForDisk(fromNs, toNs float64) {
+	n := len(w.diskBlocks)
+	for ; n > 0 && w.diskBlocks[n-1].toNs >= fromNs; n-- {
+		before := w.diskBlocks[n-1]
+		fromNs = math.Min(fromNs, before.fromNs)
+		w.forDisksNs -= before.toNs - before.fromNs
+	}
+	w.diskBlocks = append(w.diskBlocks[:n], diskBlock{fromNs, toNs})
+	w.forDisksNs += toNs - fromNs
 }
 
 // allowForOrder lowers the lower bounds of a program whose threads end one another's blocks. It subtracts the spread of

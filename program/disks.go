@@ -58,19 +58,17 @@ func (d diskUse) othersShare() (most float64) {
 }
 
 // disks reads what the disks of this machine have done so far, from /sys/block/*/stat (Documentation/block/stat.rst). Devices
-// that lie on others, such as those of LVM, are left out, since those do what they do; so are the hidden paths to a disk
-// that has several.
+// that lie on others, such as those of LVM, are left out, since those do what they do. Of an NVMe disk with several paths the
+// paths are read, too: older kernels count nothing for the disk itself.
 type disks []fs.File
 
-// openDisks opens the files of the disks below root.
-func openDisks(root fs.FS) (d disks) {
+// openDisks opens the files of the disks below root. The result is not nil, even if there are none.
+func openDisks(root fs.FS) disks {
+	d := disks{}
 	all, _ := fs.ReadDir(root, "sys/block")
 	for _, e := range all {
 		of := "sys/block/" + e.Name()
 		if _, err := fs.Stat(root, of+"/device"); err != nil {
-			continue
-		}
-		if hidden, _ := fs.ReadFile(root, of+"/hidden"); string(bytes.TrimSpace(hidden)) == "1" {
 			continue
 		}
 		if file, err := root.Open(of + "/stat"); err == nil {

@@ -13,20 +13,26 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// The figures of a volume of LVM, and of a disk's hidden second path, are those of their disks once more. With the path, each
-// block that a program read was counted twice, and its own reads seemed to be those of others.
+// The figures of a volume of LVM are those of its disks once more. A hidden path to a disk counts as a disk, since the disk
+// itself counts nothing before Linux 6.5: what others did there was not seen.
 func TestDisks(t *testing.T) {
 	stat := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	root := fstest.MapFS{
-		"sys/block/sda/device/model": {}, "sys/block/sda/hidden": stat("0\n"),
-		"sys/block/sda/stat":  stat("      10        2      800       30       20        4     1600       70        0       60      100        0        0\n"),
-		"sys/block/dm-0/size": {}, "sys/block/dm-0/stat": stat("12 0 800 31 24 0 1600 99 0 61 130\n"),
+		"sys/block/sda/device/model": {},
+		"sys/block/sda/stat":         stat("      10        2      800       30       20        4     1600       70        0       60      100        0        0\n"),
+		"sys/block/dm-0/size":        {}, "sys/block/dm-0/stat": stat("12 0 800 31 24 0 1600 99 0 61 130\n"),
 		"sys/block/nvme0n1/device/model": {}, "sys/block/nvme0n1/stat": stat("5 0 40 3 0 0 0 0 0 3 3\n"),
 		"sys/block/nvme0c0n1/device/model": {}, "sys/block/nvme0c0n1/stat": stat("5 0 40 3 0 0 0 0 0 3 3\n"), "sys/block/nvme0c0n1/hidden": stat("1\n"),
 	}
-	want := []diskWork{{read: 40, readNs: 3e6, busyNs: 3e6}, {read: 800, readNs: 30e6, written: 1600, writtenNs: 70e6, busyNs: 60e6}}
+	path := diskWork{read: 40, readNs: 3e6, busyNs: 3e6}
+	want := []diskWork{path, path, {read: 800, readNs: 30e6, written: 1600, writtenNs: 70e6, busyNs: 60e6}}
 	if got := openDisks(root).look(); !slices.Equal(got.disks, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+	for own, want := range map[float64]float64{40: 0, 0: 0.003} { // where the disk counts, too, the program's reads are in both
+		if got := (diskUse{passedNs: 1e9, ownRead: own, disks: []diskWork{path, path}}).othersShare(); got != want {
+			t.Errorf("%v blocks of its own: %v of the time for others, want %v", own, got, want)
+		}
 	}
 	if got := openDisks(fstest.MapFS{}).look(); got.disks != nil {
 		t.Errorf("without a /sys: %+v", got)
@@ -139,6 +145,27 @@ func TestBlocksThatMayBeForADisk(t *testing.T) {
 	}
 }
 
+// Threads that wait for disks at the same time delay the program once. The times were summed.
+func TestWaitsForDisksAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		blocks []diskBlock // in order of their ends
+		want   float64
+	}{
+		"16 threads at once":             {slices.Repeat([]diskBlock{{10, 11}}, 16), 1},
+		"one after the other":            {[]diskBlock{{0, 5}, {5, 8}, {9, 10}}, 9},
+		"a long one around short ones":   {[]diskBlock{{1, 2}, {3, 4}, {0, 5}, {4, 7}}, 7},
+		"a long one around one of three": {[]diskBlock{{1, 2}, {3, 4}, {2.5, 5}}, 3.5},
+	} {
+		w := way{trajectory: &trajectory{}}
+		for _, b := range c.blocks {
+			w.waitsForDisk(b.fromNs, b.toNs)
+		}
+		if w.forDisksNs != c.want {
+			t.Errorf("%s: %v, want %v", name, w.forDisksNs, c.want)
+		}
+	}
+}
+
 // The blocks that a program reads or writes count as its own.
 func TestUsesDisks(t *testing.T) {
 	dir := t.TempDir()
@@ -174,8 +201,8 @@ func TestLooksAtDisks(t *testing.T) {
 	stat := &fstest.MapFile{Data: []byte("10 0 800 30 0 0 0 0 0 30 30\n")}
 	r := newRunner(Setting{Root: fstest.MapFS{"sys/block/sda/device/model": {}, "sys/block/sda/stat": stat}})
 	defer r.close()
-	if r.look(); r.disksSeen.disks != nil || r.disksDid.disks != nil {
-		t.Errorf("no run used a disk: %+v", r.disksSeen)
+	if r.look(); r.disksSeen.disks != nil || r.disksDid.disks != nil || r.disks != nil {
+		t.Errorf("no run used a disk: %+v, %d files are open", r.disksSeen, len(r.disks))
 	}
 	r.usesDisks = true
 	if r.look(); r.disksSeen.disks != nil {

@@ -29,7 +29,7 @@ type runner struct {
 	root      fs.FS
 	whole     bool // /proc/stat tells of all programs
 	cpus      int
-	disks     disks
+	disks     disks      // nil until usesDisks is set
 	usesDisks bool       // a run did; only then looks read what the disks do
 	disksDid  diskUse    // at the last look; zero if that did not read it
 	disksSeen diskUse    // since the last run
@@ -68,7 +68,7 @@ func newRunner(setting Setting) *runner {
 	}
 	r.throttle, r.others = machine.OpenThrottling(r.root), machine.OpenContention(r.root)
 	r.processes, _ = process.OpenOthers()
-	r.whole, r.disks = machine.StatIsWhole(r.root), openDisks(r.root)
+	r.whole = machine.StatIsWhole(r.root)
 	r.look()
 	r.stopped = r.throttle.StoppedNs()
 	return r
@@ -236,6 +236,9 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 		others.OthersNs = math.NaN()
 	}
 	if r.usesDisks {
+		if r.disks == nil {
+			r.disks = openDisks(r.root)
+		}
 		disks := r.disks.look()
 		disks.ownRead, disks.ownWritten = ownBlocks()
 		if r.disksDid.disks != nil {

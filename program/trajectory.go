@@ -57,8 +57,8 @@ type trajectory struct {
 	// woke them, if no event shows when that thread began to work for the program. For a part of this time it may
 	// have slept, or worked for other programs.
 	awaitedOthersNs float64
-	// forDisksNs is the time, summed over threads, for which threads of the program were blocked and may have waited for a
-	// disk: no signal could wake them, or a device did.
+	// forDisksNs is the time for which at least one thread of the program was blocked and may have waited for a disk: no
+	// signal could wake it, or a device did.
 	forDisksNs float64
 	// polledNs bounds the delay of threads of other programs that may work for the program, up to the program's last
 	// wait that no thread ended. A program may sleep until it finds that another has done its work.

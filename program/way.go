@@ -33,9 +33,14 @@ type way struct {
 	// CPU now.
 	front progress
 	onCPU []*position
+	// diskBlocks are the blocks in forDisksNs, which do not overlap, in order.
+	diskBlocks []diskBlock
 	// spinning are the threads that may have spun since a thread was kept from a CPU that still has none.
 	spinning []*position
 }
+
+// diskBlock is a time in which a thread was blocked and may have waited for a disk.
+type diskBlock struct{ fromNs, toNs float64 }
 
 // sums are totals of the whole program up to a moment.
 type sums struct {
