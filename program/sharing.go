@@ -15,8 +15,8 @@ import (
 )
 
 // mostProbed is the largest number of CPUs that are probed around a run. If a command may use more, one on which it ran is
-// probed, after the run only. Moving this thread to each of two CPUs and
-// back took 0.6 ms per run; for many CPUs it would take longer than the program.
+// probed, after the run only. Moving this thread to each of two CPUs and back took 0.6 ms per run; for many CPUs it would
+// take longer than the program.
 const mostProbed = 4
 
 // probedFor is the time for which a result holds: the probe after a run is also the one before the next run.
@@ -61,7 +61,9 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 	p.last = map[int]float64{}
 	for _, cpu := range cpus {
 		if release, err := env.Thread(cpu); err == nil {
-			p.last[cpu] = p.slowed(cpu)
+			if share := p.slowed(cpu); !math.IsNaN(share) {
+				p.last[cpu] = share
+			}
 			release()
 		}
 	}

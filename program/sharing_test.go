@@ -180,6 +180,10 @@ func TestProbesWhereItMayRun(t *testing.T) {
 	if got := p.now([]int{cpu}); len(got) != 1 || got[cpu] != 0.3 {
 		t.Errorf("%v", got)
 	}
+	unknown := newSharingProbe(fstest.MapFS{}, math.NaN)
+	if got := unknown.now([]int{cpu}); len(got) != 0 {
+		t.Errorf("a CPU whose kind is not known, which must not hide what was found of others: %v", got)
+	}
 	if got := p.now([]int{0, 1, 2, 3, 4}); got != nil {
 		t.Errorf("of %d CPUs %v", mostProbed+1, got)
 	}
