@@ -73,6 +73,12 @@ func ReadCPUTimes(root fs.FS, cpu int) (CPUTimes, error) {
 	return CPUTimes{}, noCPUTimes(cpu)
 }
 
+// HasOneCPU reports whether /proc/stat below root tells of one CPU only.
+func HasOneCPU(root fs.FS) bool {
+	text, _ := files{root}.text("proc/stat")
+	return strings.Count("\n"+text, "\ncpu") == 2 // one line for all CPUs, one for the CPU
+}
+
 func noCPUTimes(cpu int) error {
 	if cpu == AllCPUs {
 		return errors.New("/proc/stat has no line that can be read for all CPUs")

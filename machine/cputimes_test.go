@@ -140,3 +140,15 @@ func TestSibling(t *testing.T) {
 		{name: "not counted", before: before.and(content{"proc/stat": stat(zero)}), caveat: "CPU 2"},
 	})
 }
+
+func TestHasOneCPU(t *testing.T) {
+	for text, want := range map[string]bool{
+		"cpu  9 0 0 1 0 0 0 0 0 0\ncpu0 9 0 0 1 0 0 0 0 0 0\nintr 5\n":                           true,
+		"cpu  9 0 0 1 0 0 0 0 0 0\ncpu0 9 0 0 1 0 0 0 0 0 0\ncpu2 0 0 0 1 0 0 0 0 0 0\nintr 5\n": false,
+		"": false,
+	} {
+		if got := HasOneCPU(fstest.MapFS{"proc/stat": {Data: []byte(text)}}); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -64,10 +64,9 @@ func (r *Run) ranShare() float64 {
 
 // besideNeighbours returns for each run that counts how many other CPUs others used on average, weighted by the share
 // of its time for which the program ran. If that is not known, for example beside a build whose processes come and go,
-// it is the mean over all runs by /proc/stat, which includes the time between them. If that is not known either, unseen is
-// true, and the values tell nothing.
-func (c *conclusion) besideNeighbours() (all []float64, unseen bool) {
-	all = c.each(func(r *Run) float64 { return r.elsewhere })
+// it is the mean over all runs by /proc/stat, which includes the time between them; NaN if that is not known either.
+func (c *conclusion) besideNeighbours() []float64 {
+	all := c.each(func(r *Run) float64 { return r.elsewhere })
 	var around neighbours
 	unknown := false
 	for _, r := range c.used {
@@ -79,12 +78,12 @@ func (c *conclusion) besideNeighbours() (all []float64, unseen bool) {
 		around.othersNs += r.around.othersNs - r.haltedNs()
 	}
 	usual := math.Max(0, around.othersNs) / math.Max(1, around.passedNs)
+	if unknown && around.passedNs == 0 {
+		usual = math.NaN()
+	}
 	most := math.Inf(1)
 	if cpus := runtime.NumCPU(); cpus > 1 { // else this process is bound to a CPU itself
 		most = float64(cpus - 1)
-	}
-	if unknown && around.passedNs == 0 && slices.ContainsFunc(all, math.IsNaN) {
-		return nil, true
 	}
 	for i, x := range all {
 		if math.IsNaN(x) {
@@ -92,26 +91,40 @@ func (c *conclusion) besideNeighbours() (all []float64, unseen bool) {
 		}
 		all[i] = math.Min(x, most) * c.used[i].ranShare()
 	}
-	return all, unseen
+	return all
 }
+
+// seenShare is the least share of the runs for which the use of other CPUs has to be known. Only what a few runs had beside
+// them may be unknown, as when a process came and went.
+const seenShare = 0.9
 
 // passableAdded is the largest share that programs on other CPUs may add to a time without consequence.
 const passableAdded = 0.01
 
 // allowForNeighbours lowers the lower bounds by what programs on other CPUs added to the runs, if runs beside fewer of
 // them show how much that is. If none do, it only keeps what they may have added, for the verdict. The upper bounds
-// stay: the neighbours may be working for the program, and the program may itself do more in the runs in which they do.
+// stay: the neighbours may be working for the program, and the program may itself do more in the runs in which they do. A run
+// of which it is not known counts as beside the most neighbours that any run had.
 func (c *conclusion) allowForNeighbours() {
-	beside, unseen := c.besideNeighbours()
-	if c.unseen = unseen; unseen {
+	beside, times := c.besideNeighbours(), c.byCPUTime()
+	var seen, seenTimes []float64
+	for i, x := range beside {
+		if !math.IsNaN(x) {
+			seen, seenTimes = append(seen, x), append(seenTimes, times[i])
+		}
+	}
+	if c.unseen = float64(len(seen)) < seenShare*float64(len(beside)); c.unseen {
 		return
 	}
-	c.neighbours = stats.ExposureOf(beside, c.byCPUTime(), stats.NeighboursWorst)
+	c.neighbours = stats.ExposureOf(seen, seenTimes, stats.NeighboursWorst)
 	lost := c.neighbours.Lost
 	if lost.Hi <= passableAdded && !c.neighbours.Adds || c.neighbours.Guessed() {
 		return
 	}
 	for i, x := range beside {
+		if math.IsNaN(x) {
+			x = slices.Max(seen)
+		}
 		c.low[i], _ = c.neighbours.Alone(x, c.low[i])
 		c.used[i].surelyNs, _ = c.neighbours.Alone(x, c.used[i].surelyNs)
 	}

@@ -1,12 +1,14 @@
 package program
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"chronoscope/process"
 	"chronoscope/stats"
@@ -195,6 +197,43 @@ func TestNeighboursThatSomeRunsShow(t *testing.T) {
 	})
 	if strings.Contains(strings.Join(r.Reasons, "; "), "other CPUs is not known here") {
 		t.Errorf("it sleeps: %q", r.Reasons)
+	}
+}
+
+// One run of 40 is not seen, because a process came and went. All that the others show was thrown away.
+func TestNeighboursThatMostRunsShow(t *testing.T) {
+	for hidden, want := range map[int]stats.Verdict{1: stats.Trusted, 4: stats.Trusted, 8: stats.Suspect} {
+		rng := rand.New(rand.NewPCG(7, 0x16))
+		s := series{probed: true}
+		r := s.concluded(40, func(i int) Run {
+			x := 0.97 * float64(rng.IntN(2))
+			run := keptFor(50*(1+0.03*x)*math.Exp(0.003*rng.NormFloat64()), 0)
+			run.around = neighbours{float64(run.WallNs), math.NaN()}
+			used := int64(x * float64(run.WallNs))
+			run.Others = process.OthersUse{Known: i >= hidden, CPUNs: used, ElsewhereNs: used, PassedNs: run.WallNs}
+			return run
+		})
+		if r.Verdict != want || strings.Contains(r.Explanation, "beside programs on other CPUs") != (want == stats.Trusted) || want == stats.Trusted && r.Estimate.Lo > 50*ms {
+			t.Errorf("%d runs are not seen: %s %q, %q, %+v", hidden, r.Verdict, r.Reasons, r.Explanation, r.Estimate)
+		}
+	}
+}
+
+// On a machine with one CPU nothing runs on others. What others used of it between the runs was taken for that.
+func TestNeighboursOnOneCPU(t *testing.T) {
+	file := &fstest.MapFile{}
+	stat := func(ticks int) {
+		file.Data = fmt.Appendf(nil, "cpu  %d 0 0 100 0 0 0 0 0 0\ncpu0 %[1]d 0 0 100 0 0 0 0 0 0\n", ticks)
+	}
+	for _, oneCPU := range []bool{true, false} {
+		stat(9000)
+		r := newRunner(Setting{Root: fstest.MapFS{"proc/stat": file}})
+		r.whole, r.oneCPU = true, oneCPU
+		stat(9000 + 3600*100) // an hour, of which this process has a part
+		if r.look(); (r.seen.othersNs == 0) != oneCPU || (r.seen.othersNs > 1000e9) == oneCPU || !(r.seen.passedNs > 0) {
+			t.Errorf("one CPU: %v: %v ns on others in %v", oneCPU, r.seen.othersNs, r.seen.passedNs)
+		}
+		r.close()
 	}
 }
 

@@ -28,6 +28,7 @@ type runner struct {
 	recorder  *wakeupRecorder
 	root      fs.FS
 	whole     bool // /proc/stat tells of all programs
+	oneCPU    bool // the machine has one CPU, so that nothing runs on others
 	cpus      int
 	disks     disks      // nil until usesDisks is set
 	usesDisks bool       // a run did; only then looks read what the disks do
@@ -69,6 +70,7 @@ func newRunner(setting Setting) *runner {
 	r.throttle, r.others = machine.OpenThrottling(r.root), machine.OpenContention(r.root)
 	r.processes, _ = process.OpenOthers()
 	r.whole = machine.StatIsWhole(r.root)
+	r.oneCPU = r.whole && machine.HasOneCPU(r.root)
 	r.look()
 	r.stopped = r.throttle.StoppedNs()
 	return r
@@ -115,6 +117,9 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	}
 	if watched && run.Unwatched == nil && run.LostEvents == 0 {
 		run.Others = r.processes.Look(started(run.Events), r.onlyCPU(c))
+		if r.oneCPU {
+			run.Others.ElsewhereNs = 0 // they may be allowed to use CPUs that are not there
+		}
 	}
 	if watched {
 		run.slowedBefore, run.slowedAfter = slowedWhere(slowed, run.Events), slowedWhere(r.sharing.now(c.CPUs), run.Events)
@@ -248,8 +253,12 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 		}
 		r.disksDid = disks
 	}
+	elsewhereNs := others.OthersNs
+	if r.oneCPU {
+		elsewhereNs = 0
+	}
 	if !before.IsZero() {
-		r.seen = neighbours{r.seen.passedNs + float64(r.lookedAt.Sub(before)), r.seen.othersNs + others.OthersNs}
+		r.seen = neighbours{r.seen.passedNs + float64(r.lookedAt.Sub(before)), r.seen.othersNs + elsewhereNs}
 	}
 	return stolenNs, throttledNs, others
 }
