@@ -1,7 +1,6 @@
 package kbest
 
 import (
-	"bytes"
 	"context"
 	"io/fs"
 	"math"
@@ -86,8 +85,7 @@ func (s *Station) neighbours(others *process.Others, root fs.FS) func() Neighbou
 	var before machine.CPUTimes
 	var beforeNs int64
 	last := time.Now()
-	stat, _ := fs.ReadFile(root, "proc/stat")
-	only := bytes.Count(stat, []byte("\ncpu")) == 1 // the machine has one CPU, so that nothing runs elsewhere
+	only := machine.HasOneCPU(root) // so that nothing runs elsewhere
 	here, _ := machine.Affinity()
 	if len(here) != 1 {
 		here = nil
