@@ -36,10 +36,10 @@ func join(all [][]view.Figure) []*joined {
 	return rows
 }
 
-// count returns how many subjects have the figure.
-func (j *joined) count() (n int) {
+// known returns how many subjects know the value of the figure.
+func (j *joined) known() (n int) {
 	for _, f := range j.figures {
-		if f != nil {
+		if f != nil && stats.IsFinite(f.Estimate.Value) {
 			n++
 		}
 	}
@@ -56,8 +56,8 @@ func (j *joined) one() *view.Figure {
 	return nil
 }
 
-// withoutStandIns drops a quantity or its stand-in: whichever fewer subjects have, or the
-// stand-in if equally many have both.
+// withoutStandIns drops a quantity or its stand-in: whichever fewer subjects know, or the
+// stand-in if equally many know both.
 func withoutStandIns(rows []*joined) []*joined {
 	place := map[view.FigureKey]*joined{}
 	for _, r := range rows {
@@ -67,7 +67,7 @@ func withoutStandIns(rows []*joined) []*joined {
 	for _, r := range rows {
 		standIn := r.one().StandIn
 		if of := place[view.FigureKey{Topic: r.Topic, Name: r.Name, Quantity: standIn}]; standIn != "" && of != nil {
-			if r.count() > of.count() {
+			if r.known() > of.known() {
 				drop[of] = true
 			} else {
 				drop[r] = true

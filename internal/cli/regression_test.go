@@ -181,6 +181,8 @@ func TestFailureBesideWallTimes(t *testing.T) {
 		return r
 	}
 	nan := math.NaN()
+	doubtful := of("b", nan, 1e6)
+	doubtful.Lower(stats.Unusable, "how long it takes alone is not known")
 	others := []program.Report{of("a", nan, 1e6), of("b", nan, 1e6)}
 	for _, c := range []struct {
 		before, after []program.Report
@@ -191,6 +193,7 @@ func TestFailureBesideWallTimes(t *testing.T) {
 		{[]program.Report{of("a", 1e6, 1e6), of("b", 1e6, 1e6)}, []program.Report{of("a", 1e6, 1e6), of("b", nan, nan)}, 1},
 		{[]program.Report{of("a", 1e6, 1e6), of("b", nan, nan)}, []program.Report{of("a", 1e6, 1e6), of("b", 1e6, 1e6)}, 0},
 		{[]program.Report{of("a", 1e6, 1e6), of("b", nan, nan)}, others, 0},
+		{[]program.Report{of("a", 1e6, 1e6), doubtful}, []program.Report{of("a", 1e6, 1e6), of("b", 2e6, 2e6)}, 1}, // nothing failed
 	} {
 		subjects := []compare.Subject{{Name: "old", Document: record.Programs{Results: c.before}}, {Name: "new", Document: record.Programs{Results: c.after}}}
 		d, err := compare.Subjects(record.Header{}, subjects)
