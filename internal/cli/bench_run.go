@@ -295,7 +295,11 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 		if again && revision == nullRevision {
 			return
 		}
-		e.caveat("%v", err)
+		where := ""
+		if revision != "" && revision != nullRevision {
+			where = "in " + revision + ": "
+		}
+		e.caveat("%s%v", where, err)
 		if !e.known[pkg] { // only the other revision has it
 			return
 		}
