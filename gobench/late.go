@@ -19,15 +19,15 @@ const (
 	// lateRatio is the factor between the iterations of one late run and the next, so that a cost that grows
 	// with them is noticed before it takes long.
 	lateRatio = 4
-	// lateRuns is the number of late runs, with the same number of iterations, that have to show a change,
+	// sureRuns is the number of late runs in a row, with the same number of iterations, that have to show a change,
 	// since one run may be disturbed.
-	lateRuns = 3
+	sureRuns = 3
 	// strayShare is the share of the repetitions, on either side, that may have been disturbed.
 	strayShare = 0.1
 )
 
 // runLate runs a benchmark with more and more iterations than its repetitions have. It stops after a run of a
-// second, or earlier if the plan leaves less time, or if lateRuns runs show that the added iterations are slower or
+// second, or earlier if the plan leaves less time, or if sureRuns runs show that the added iterations are slower or
 // faster than those before. A benchmark that fills or outgrows a cache may show that only then. Where only pairs
 // matter there are no late runs.
 func (m *measurement) runLate(ctx context.Context, s *Series) error {
@@ -50,10 +50,10 @@ func (m *measurement) runLate(ctx context.Context, s *Series) error {
 				return err
 			}
 			s.late = append(s.late, o)
-			if !changes(Conclude(s, m.plan, m.setting).late) {
+			if !changes(Conclude(s, m.plan, m.setting).inPairs().late) {
 				break
 			}
-			if changed++; changed == lateRuns {
+			if changed++; changed == sureRuns {
 				return nil
 			}
 		}
@@ -91,17 +91,14 @@ func changes(cost stats.Estimate) bool { return rises(cost) || cost.Hi < 1-chang
 // rises reports whether a ratio of costs exceeds 1 by more than changeShare.
 func rises(cost stats.Estimate) bool { return cost.Lo > 1+changeShare }
 
-// fewestLate is the number of late runs of a benchmark, with the same number of iterations, that tell of a larger cost, as one may be
-// disturbed.
-const fewestLate = 2
-
 // confirmLate makes one more late run of each benchmark of a group, after others and at another time, as what disturbed one may have
-// disturbed the next ones, too. It has as many iterations as the last one of the last benchmark. One that is much slower has none.
+// disturbed the next ones, too. It has as many iterations as the last one of the last benchmark. One that is much slower has none, nor
+// has one whose timed runs have as many.
 func (m *measurement) confirmLate(ctx context.Context, group []*Series) error {
 	late := group[len(group)-1].late
 	n := late[len(late)-1].N
 	for _, s := range group {
-		if s.typical(processNs)*float64(n) > lateAlike*gatedLateShare*float64(m.plan.MaxTime) {
+		if n <= s.many || s.typical(processNs)*float64(n) > lateAlike*gatedLateShare*float64(m.plan.MaxTime) {
 			continue
 		}
 		o, err := m.run(ctx, s, n, !s.slowedByTracing)
@@ -117,49 +114,52 @@ func (m *measurement) confirmLate(ctx context.Context, group []*Series) error {
 const lateAlike = 2
 
 // laterRatio returns by what factor the ratio of two benchmarks is larger among the iterations beyond the timed ones. It is 1
-// unless the cost rises there in b, in fewestLate runs and the last one, and by more than in a. It is NaN if a made no late run of
-// about as many iterations.
+// unless the last late run of b shows that the cost rises there, and by more than in a.
 func laterRatio(a, b *Result) float64 {
 	if !rises(b.late) {
 		return 1
 	}
-	n, rising := b.lateRuns[len(b.lateRuns)-1].N, 0
-	for _, o := range b.lateRuns {
-		if o.N == n && rises(b.lateCostBy(o)) {
-			rising++
-		}
-	}
-	if rising < fewestLate {
+	then, known := a.lateLike(b)
+	if b.late.Lo <= then.Hi || !known && rises(a.late) { // a's late runs ended earlier for that
 		return 1
 	}
-	for _, o := range slices.Backward(a.lateRuns) {
-		if o.N > lateAlike*n || n > lateAlike*o.N {
-			continue
-		}
-		then := a.lateCostBy(o)
-		if b.late.Lo <= then.Hi {
-			return 1
-		}
-		return b.late.Value / then.Value
-	}
-	if rises(a.late) { // its late runs ended earlier for that
-		return 1
-	}
-	return math.NaN()
+	return b.late.Value / then.Value
 }
 
-// exceedsLater reports whether the ratio among the iterations beyond the timed ones may be above the limit, where the timed ones
-// don't show it.
+// lateLike returns the cost of later iterations by a late run of about as many iterations as the last one of the other benchmark.
+// It is taken for 1 if there is none.
+func (r *Result) lateLike(other *Result) (cost stats.Estimate, known bool) {
+	n := other.lateRuns[len(other.lateRuns)-1].N
+	for _, o := range slices.Backward(r.lateRuns) {
+		if o.N <= lateAlike*n && n <= lateAlike*o.N {
+			return r.lateCostBy(o), true
+		}
+	}
+	return stats.Estimate{Value: 1, Lo: 1, Hi: 1}, false
+}
+
+// mayExceedLater reports whether the ratio among the iterations beyond the timed ones is above the limit by the last late runs, which
+// something may have disturbed.
+func (c *Comparison) mayExceedLater(limit float64) bool {
+	return c.later > 1 && c.Ratio.Value*c.later > 1+limit
+}
+
+// exceedsLater reports the same if the last two late runs of B, of as many iterations, show a larger cost.
 func (c *Comparison) exceedsLater(limit float64) bool {
-	return c.Metric == "" && c.later != 1 && !(c.Ratio.Value*c.later <= 1+limit)
+	if !c.mayExceedLater(limit) {
+		return false
+	}
+	b := c.B.inPairs()
+	last := len(b.lateRuns) - 1
+	return last > 0 && b.lateRuns[last-1].N == b.lateRuns[last].N && rises(b.lateCostBy(b.lateRuns[last-1]))
 }
 
 // whyLater says what exceedsLater found.
 func (c *Comparison) whyLater() string {
-	late := c.B.inPairs().late.Value
+	a, b := c.A.inPairs(), c.B.inPairs()
 	than := "no run there tells whether they do at the other revision"
-	if !math.IsNaN(c.later) {
-		than = fmt.Sprintf("at the other revision %.3g times", late/c.later)
+	if then, known := a.lateLike(b); known {
+		than = fmt.Sprintf("at the other revision %.3g times", then.Value)
 	}
-	return fmt.Sprintf("iterations beyond those that were compared take %.3g times as long as these, and %s", late, than)
+	return fmt.Sprintf("iterations beyond those that were compared take %.3g times as long as these, and %s", b.late.Value, than)
 }

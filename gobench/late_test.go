@@ -137,7 +137,8 @@ func (d *disturbed) Run(ctx context.Context, b Benchmark, n int, traced bool) (O
 	return o, err
 }
 
-// What disturbs a late run of unchanged code may last for some of them. Another one tells when the gate would end.
+// What disturbs a late run of unchanged code may last for some of them. Another one tells when the gate would end, also where
+// another benchmark would take the time.
 func TestDisturbedLateRunsAreNotTheCode(t *testing.T) {
 	for _, runs := range []int{1, 2, 3} {
 		for seed := range uint64(5) {
@@ -146,7 +147,20 @@ func TestDisturbedLateRunsAreNotTheCode(t *testing.T) {
 			of := func(runs int) *disturbed {
 				return &disturbed{&changing{rng: rand.New(rand.NewPCG(seed, 11)), jitter: 0.005, sumNs: from(1, 1e5, 1)}, 400, runs}
 			}
-			all, err := Measure(background, revised{"then": of(0), "": of(runs)}, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+			quiet, noisy := revised{"then": of(0), "": of(runs)}, suiteOf(seed, 0.5)
+			suite := runnerOf(func(b Benchmark, n int, traced bool) Observation {
+				var runner Runner = quiet
+				if b.Name != "BenchmarkX" {
+					runner = noisy
+				}
+				o, _ := runner.Run(background, b, n, traced)
+				return o
+			})
+			groups := [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}, {{Name: "Benchmark0", Revision: "then"}, {Name: "Benchmark0"}}}
+			if runs < 3 || seed%2 == 1 { // to save time
+				groups = groups[:1]
+			}
+			all, err := Measure(background, suite, groups, plan, quietSetting(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +176,7 @@ func TestDisturbedLateRunsAreNotTheCode(t *testing.T) {
 }
 
 // A benchmark that became much faster, and is slower later, made the old revision run for as many iterations, and
-// many times as long as a late run may.
+// many times as long as a late run may. Without such a run it was undecided, though it is faster later, too.
 func TestSlowRevisionConfirmsNothing(t *testing.T) {
 	plan := quickGate(7*time.Second, 0.05)
 	of := func(ns float64, later float64) *changing {
@@ -172,6 +186,10 @@ func TestSlowRevisionConfirmsNothing(t *testing.T) {
 	all, err := Measure(background, revised{"then": then, "": of(1e5, 2)}, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	j := Judge(CompareAll(Conclude(all[0][0], plan, quietSetting()), Conclude(all[0][1], plan, quietSetting()), plan), plan)[0]
+	if j.Side != stats.Within || j.Outcome != stats.Faster {
+		t.Errorf("%s, %s: %q", j.Side, j.Outcome, j.Why)
 	}
 	if took := time.Duration(then.wallNs); took > plan.MaxTime/2 || len(all[0][1].late) == 0 {
 		t.Errorf("the old revision took %v, with %d late runs of the new one", took, len(all[0][1].late))
@@ -192,9 +210,50 @@ func TestOneLateRunIsNotEnough(t *testing.T) {
 		runs        []int
 		unconfirmed bool
 	}{{[]int{400}, true}, {[]int{100, 100, 400}, true}, {[]int{400, 400}, false}} {
-		if later := laterRatio(&Result{}, of(c.runs...)); (later == 1) != c.unconfirmed || !c.unconfirmed && !math.IsNaN(later) {
-			t.Errorf("late runs of %v iterations: %v", c.runs, later)
+		compared := Comparison{A: &Result{}, B: of(c.runs...), Comparison: stats.Comparison{Ratio: stats.Estimate{Value: 1}}}
+		if compared.later = laterRatio(compared.A, compared.B); !compared.mayExceedLater(0.05) || compared.exceedsLater(0.05) == c.unconfirmed {
+			t.Errorf("late runs of %v iterations: %v", c.runs, compared.later)
 		}
+	}
+}
+
+// A single late run, after which there was no time for more, was not confirmed, so that a cost that rises later was within the limit.
+func TestOneLateRunIsConfirmed(t *testing.T) {
+	plan := quickGate(7*time.Second, 0.05)
+	of := func(sumNs func(int) float64) *changing {
+		return &changing{rng: rand.New(rand.NewPCG(1, 11)), jitter: 0.005, sumNs: sumNs}
+	}
+	all, err := Measure(background, revised{"then": of(from(1, 1e5, 1)), "": of(from(400, 1e5, 1.5))}, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := measurement{plan: plan, setting: quietSetting(), least: plan.leastOf(1)}
+	for _, s := range all[0] {
+		s.Repetitions = s.Repetitions[:m.least]
+	}
+	rising := all[0][1].late
+	all[0][1].late = rising[len(rising)-1:]
+	known := standing{}
+	if m.settled(all[0], &known, 1, 0) || !known.wantsLate || known.quiet {
+		t.Errorf("after one late run: %+v", known)
+	}
+}
+
+// The old revision may have more iterations than the late runs of one that became much slower. It was run for fewer than its timed
+// runs, which tells nothing of later ones.
+func TestNoLateRunOfTimedIterations(t *testing.T) {
+	runs := 0
+	runner := runnerOf(func(_ Benchmark, n int, _ bool) Observation {
+		runs++
+		return Observation{N: n, TimedNs: 1e5 * float64(n)}
+	})
+	m := measurement{runner: runner, settle: func() {}, plan: quickGate(7*time.Second, 0.05), places: rand.New(rand.NewPCG(1, 2))}
+	then, now := &Series{many: 8000}, &Series{many: 100, late: []Observation{{N: 400}}}
+	for _, s := range []*Series{then, now} {
+		s.Repetitions = []Repetition{{Many: Observation{N: s.many, WallNs: 1e3 * float64(s.many)}}}
+	}
+	if err := m.confirmLate(background, []*Series{then, now}); err != nil || len(then.late) != 0 || len(now.late) != 2 || runs != 1 {
+		t.Errorf("%d late runs of the old revision, and %d of the new one: %v", len(then.late), len(now.late), err)
 	}
 }
 

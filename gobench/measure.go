@@ -319,15 +319,15 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 		case stats.Beyond:
 			known.beyond = true
 		case stats.Within:
-			later = later || c.exceedsLater(m.plan.gate().LimitOf(c.Metric))
+			later = later || c.mayExceedLater(m.plan.gate().LimitOf(c.Metric))
 		case stats.Open:
 			known.decided, known.quiet = false, known.quiet && c.quiet(m.plan)
 			beyondInPairs = beyondInPairs || c.beyondInPairs(m.plan, pairs)
 		}
 	}
 	known.wantsLayouts = beyondInPairs && m.affordsLayouts(group, n, min(limits.Time, own+left)-spent)
-	if known.decided && later && !known.askedLate { // more pairs would not tell
-		known.decided, known.wantsLate, known.askedLate = false, true, true
+	if later && !known.askedLate { // more pairs would not tell, and others don't need its time more
+		known.decided, known.quiet, known.wantsLate, known.askedLate = false, false, true, true
 	}
 	return known.decided
 }

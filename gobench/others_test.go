@@ -153,6 +153,35 @@ func TestProgramsOnManyCPUsDelayAServer(t *testing.T) {
 	}
 }
 
+// The own bounds of a benchmark that waits are wide beside unseen programs. So a late run that was slower did not count as one that
+// shows it, none was made after it, and the gate passed what becomes slower later.
+func TestServerThatBecomesSlowerLater(t *testing.T) {
+	setting := quietSetting()
+	setting.CPUs = 2
+	for _, plan := range []Plan{QuickPlan, quickGate(7*time.Second, 0.05)} {
+		for _, later := range []float64{1, 1.6} {
+			of := func(later float64) Runner {
+				sumNs := from(400, 1e5, later)
+				h := &helped{rng: rand.New(rand.NewPCG(1, 12)), load: 1, sleeps: 2}
+				return runnerOf(func(b Benchmark, n int, traced bool) Observation {
+					h.workNs = sumNs(n) / float64(n)
+					o, _ := h.Run(background, b, n, traced)
+					return o
+				})
+			}
+			h := &hidden{Runner: revised{"then": of(1), "": of(later)}, others: 0.5}
+			all, err := Measure(background, h, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, setting, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := Judge(CompareAll(Conclude(all[0][0], plan, setting), Conclude(all[0][1], plan, setting), plan), plan)[0]
+			if says := strings.Contains(j.Why, "iterations beyond"); says != (later > 1) || plan.Gate != nil && (j.Side == stats.Within) == says {
+				t.Errorf("%v times slower after %d iterations: %s, %s: %q", later, all[0][1].many, j.Side, j.Outcome, j.Why)
+			}
+		}
+	}
+}
+
 // Some kernels count no waits. What others are known to have used was forgotten there, as if it were unknown.
 func TestOthersWhereWaitsAreUnknown(t *testing.T) {
 	run := Observation{WallNs: 2e8, WaitNs: math.NaN(), OthersNs: 1e8}
