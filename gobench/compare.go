@@ -226,13 +226,15 @@ func (k kind) without(out map[int]bool) kind {
 }
 
 // asOne returns the kinds of two benchmarks with one answer to whether they may block, by the repetitions of both if their
-// own answers differ. It also reports whether others delay both alike. Then all that is taken for the same in all
-// repetitions of a benchmark is the same in both: what chance makes of it in one of them would shift all pairs.
+// own answers differ, and without what others used on average, which is the same for both. It also reports whether others delay
+// both alike. Then all that is taken for the same in all repetitions of a benchmark is the same in both: what chance makes of it
+// in one of them would shift all pairs.
 func asOne(a, b kind) (kind, kind, bool) {
 	if a.mayBlock != b.mayBlock {
 		may := (blockingShare(a.idle)+blockingShare(b.idle))/2 > mayBlockShare
 		a.mayBlock, b.mayBlock = may, may
 	}
+	a.othersAround, b.othersAround = math.NaN(), math.NaN()
 	if !delayedAlike(a, b) {
 		return a, b, false
 	}

@@ -182,6 +182,37 @@ func TestServerThatBecomesSlowerLater(t *testing.T) {
 	}
 }
 
+// Of a benchmark that waits a little, one revision may seem to wait, and the other not. Only the first one was compared without what
+// unseen programs used on average, so that equal code had a ratio from a half on.
+func TestWaitsInOneOfTwo(t *testing.T) {
+	of := func(waiting int) *Result {
+		s := &Series{}
+		var wallNs, ownNs float64
+		for i := range 25 {
+			run := func(n int) Observation {
+				ns, busy := 1e5*float64(n), 1.
+				if i < waiting {
+					busy = 0.957
+				}
+				wallNs, ownNs = wallNs+ns, ownNs+busy*ns
+				return Observation{N: n, Procs: 1, TimedNs: ns, WallNs: ns, CPUNs: busy * ns, OthersNs: math.NaN(), Around: Around{At: time.Unix(1, int64(wallNs)), RanNs: ownNs + wallNs, OwnNs: ownNs}}
+			}
+			s.Repetitions = append(s.Repetitions, Repetition{Few: run(100), Many: run(1100), Traced: true})
+		}
+		setting := quietSetting()
+		setting.CPUs = 2
+		return Conclude(s, DefaultPlan, setting)
+	}
+	for _, c := range []struct{ a, b *Result }{{of(8), of(6)}, {of(6), of(8)}} {
+		if c.a.timed.kind.mayBlock == c.b.timed.kind.mayBlock {
+			t.Fatal("both wait, or neither does")
+		}
+		if ratio := Compare(c.a, c.b, 0.02, 1).Ratio; !(ratio.Lo > 0.99) || !(ratio.Hi < 1.01) {
+			t.Errorf("equal code: %v", ratio)
+		}
+	}
+}
+
 // Some kernels count no waits. What others are known to have used was forgotten there, as if it were unknown.
 func TestOthersWhereWaitsAreUnknown(t *testing.T) {
 	run := Observation{WallNs: 2e8, WaitNs: math.NaN(), OthersNs: 1e8}

@@ -81,8 +81,8 @@ func othersAround(repetitions []Repetition) float64 {
 
 // othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark:
 // their CPU time less the benchmark's run-queue wait, in which they had the benchmark's own CPU. For a run of which their
-// CPU time is not known, it is what they used around the repetitions, less the usual wait. An unknown wait is taken for none.
-// It is NaN if what others used is unknown in both ways.
+// CPU time is not known, it is what they used around the repetitions, less the usual wait. The usual wait also stands for one that is
+// unknown, and none if both are. It is NaN if what others used is unknown in both ways.
 func (k kind) othersElsewhere(rep Repetition) float64 {
 	var othersNs, wallNs float64
 	for _, o := range []Observation{rep.Few, rep.Many} {
