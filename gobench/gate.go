@@ -39,7 +39,7 @@ type Judged struct {
 	Side          stats.Side
 	// WhyOpen says why Side is undecided, if the interval of the ratio is not the reason.
 	WhyOpen string
-	// FarBeyond says that Side is undecided, though each of the few pairs of times is sure to be beyond twice the limit.
+	// FarBeyond says that Side is undecided, though each pair of times is beyond twice the limit by its lower bound.
 	FarBeyond bool
 	// FalseDiscoveries is the expected share of false discoveries among all comparisons whose P value is at
 	// most this one's.
@@ -105,16 +105,19 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 // farTimes is how many times the limit a ratio of times is that no noise explains, in fewestFar pairs or more.
 const farTimes, fewestFar = 2, 3
 
+// isFar reports whether the ratio of times is more than farTimes the limit in each pair, by its lower bound.
+func (c *Comparison) isFar(limit float64) bool {
+	return c.Metric == "" && c.pairs.Least() > farTimes*(1+limit)
+}
+
 // explain says why the side is undecided, if the interval is not the reason. What a benchmark reports itself may differ by any
 // factor from run to run, so that only times are far beyond.
 func (j *Judged) explain() {
 	n := j.pairs.Len()
-	enough := n >= fewestFar || n > 0 && j.A.ranOnce() && j.B.ranOnce()
-	least, _ := j.pairs.LogBounds(math.Pow(0.5, float64(n))) // of the pairs' lower ends
-	if j.Metric == "" && enough && least > math.Log(farTimes*(1+j.Limit)) {
+	if enough := n >= fewestFar || j.A.ranOnce() && j.B.ranOnce(); enough && j.isFar(j.Limit) {
 		j.FarBeyond = true
 		j.WhyOpen = fmt.Sprintf("the ratio is %.4g or more in all pairs measured (%d), far beyond the limit, but they are too few, or too disturbed, to rule out chance: give more %s",
-			math.Exp(least), n, remedy.Of(remedy.MaxTime))
+			j.pairs.Least(), n, remedy.Of(remedy.MaxTime))
 		return
 	}
 	if j.exceedsLater(j.Limit) {

@@ -84,6 +84,51 @@ func TestFarSlowerIsNotPassedOver(t *testing.T) {
 	}
 }
 
+// Two pairs of what became far slower were passed over, while one single run of each, or three pairs, were not.
+func TestFarSlowerHasNoGap(t *testing.T) {
+	for _, startNs := range []float64{1e6, 1e9, 3.8e9} {
+		for _, opNs := range []float64{1e7, 5e7, 1e8, 2e8, 3e8, 4e8, 5e8, 5.5e8, 1e9, 3e9} {
+			for _, slower := range []float64{2.4, 20} {
+				setup := runnerOf(func(b Benchmark, n int, _ bool) Observation {
+					ns := opNs * float64(n)
+					if b.Revision == "" {
+						ns *= slower
+					}
+					return Observation{N: n, Procs: 1, TimedNs: ns, WallNs: ns, CPUNs: ns, ProcessNs: ns + startNs}
+				})
+				plan := quickGate(7*time.Second, 0.05)
+				all, err := Measure(background, setup, [][]Benchmark{{{Name: "BenchmarkX", Revision: "then"}, {Name: "BenchmarkX"}}}, plan, quietSetting(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				j := Judge(CompareAll(Conclude(all[0][0], plan, quietSetting()), Conclude(all[0][1], plan, quietSetting()), plan), plan)[0]
+				if j.Side != stats.Beyond && !j.FarBeyond {
+					t.Errorf("%v times slower than %v ns, after a start of %v ns: %s after %d pairs", slower, opNs, startNs, j.Side, j.pairs.Len())
+				}
+			}
+		}
+	}
+}
+
+// A single run beside programs that are not seen may have waited for a server that they delayed: unchanged code was far beyond.
+func TestSingleRunBesideUnseenPrograms(t *testing.T) {
+	for _, c := range []struct {
+		idles, waitNs, othersNs float64
+		far                     bool
+	}{{0, 0, math.NaN(), true}, {0.9, 0, math.NaN(), false}, {0.9, 0, 0, true}, {0, math.NaN(), math.NaN(), true}, {0.9, math.NaN(), math.NaN(), false}} {
+		var results []*Result
+		for _, ns := range []float64{20e9, 43e9} {
+			s := &Series{first: Observation{N: fewestFew, Procs: 1, TimedNs: ns, WallNs: ns, CPUNs: ns * (1 - c.idles), WaitNs: c.waitNs, OthersNs: c.othersNs}}
+			s.standIn()
+			results = append(results, Conclude(s, quickGate(7*time.Second, 0), quietSetting()))
+		}
+		plan := quickGate(7*time.Second, 0)
+		if j := Judge(CompareAll(results[0], results[1], plan), plan)[0]; j.FarBeyond != c.far {
+			t.Errorf("%+v: far beyond: %v: %q", c, j.FarBeyond, j.WhyOpen)
+		}
+	}
+}
+
 // A pair or two, a pair that is only known between wide bounds, or a figure that scatters by any factor, ended unchanged code
 // with an error.
 func TestFarBeyondIsSure(t *testing.T) {
@@ -103,6 +148,7 @@ func TestFarBeyondIsSure(t *testing.T) {
 		{once, "", []stats.Bounded{wide}, false},
 		{repeated, "p99-ns", []stats.Bounded{sure, sure, sure}, false},
 		{once, "p99-ns", []stats.Bounded{sure}, false},
+		{repeated, "", slices.Repeat([]stats.Bounded{sure}, 201), true}, // the signed-rank test counts 200
 	} {
 		r := &Result{}
 		compared := Comparison{A: r, B: r, Metric: c.metric}
@@ -110,9 +156,10 @@ func TestFarBeyondIsSure(t *testing.T) {
 			r.Repetitions = append(r.Repetitions, c.of)
 			compared.pairs.Add(stats.Bounded{Lo: 1, Mid: 1, Hi: 1}, second)
 		}
+		compared.isUnknown = len(c.second) > 9 // else they would be beyond the limit
 		j := Judge([]Comparison{compared}, Plan{Gate: &Gate{Limit: 0.05, Metrics: map[string]float64{"p99-ns": 0.05}}})[0]
 		if j.Side != stats.Open || j.FarBeyond != c.far || j.FarBeyond != strings.Contains(j.WhyOpen, "the ratio is 3 or more") {
-			t.Errorf("%q, %d iterations of %v: %s, far beyond: %v: %q", c.metric, c.of.Few.N, c.second, j.Side, j.FarBeyond, j.WhyOpen)
+			t.Errorf("%q, %d pairs, %d iterations of %v: %s, far beyond: %v: %q", c.metric, len(c.second), c.of.Few.N, c.second[:min(4, len(c.second))], j.Side, j.FarBeyond, j.WhyOpen)
 		}
 	}
 }

@@ -293,7 +293,8 @@ func spentOn(group []*Series) (spent time.Duration) {
 }
 
 // settled reports whether a pair may end: its comparisons show on which side of the limit they lie, or its own
-// time and the time that others left are used up. At each look it also notes whether the pair is quiet.
+// time and the time that others left are used up. It does not end before fewestFar pairs if all are far beyond. At each look
+// it also notes whether the pair is quiet.
 func (m *measurement) settled(group []*Series, known *standing, pairs int, left time.Duration) bool {
 	spent, own, n := spentOn(group), m.own(group), pairsOf(group, known.duets)
 	limits := m.limits()
@@ -306,8 +307,10 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 		limits.Time = 0
 	}
 	switch {
-	case known.decided || group[0].tooSlow || group[1].tooSlow || limits.Ended(n, spent):
+	case known.decided || group[0].tooSlow || group[1].tooSlow:
 		return true
+	case limits.Ended(n, spent):
+		return !(n < fewestFar && m.isFar(group))
 	case n < limits.Least || n == known.lookedAt || !m.plan.gate().LooksFor(pairs).Due(n):
 		return false
 	}
@@ -330,6 +333,12 @@ func (m *measurement) settled(group []*Series, known *standing, pairs int, left 
 		known.decided, known.quiet, known.wantsLate, known.askedLate = false, false, true, true
 	}
 	return known.decided
+}
+
+// isFar reports whether all pairs of a group are far beyond its limit.
+func (m *measurement) isFar(group []*Series) bool {
+	c := Compare(Conclude(group[0], m.plan, m.setting), Conclude(group[1], m.plan, m.setting), 2*m.plan.Precision, m.plan.Seed)
+	return c.isFar(m.plan.gate().LimitOf(c.Metric))
 }
 
 // enough reports whether a series within these limits may end.

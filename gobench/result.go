@@ -2,6 +2,7 @@ package gobench
 
 import (
 	"cmp"
+	"math"
 
 	"chronoscope/stats"
 )
@@ -73,8 +74,13 @@ type Result struct {
 	paired                      *Result                          // see inPairs; nil if it is the result itself
 }
 
-// ranOnce reports whether a single run stands for the repetitions, since none of them fits into the time.
-func (r *Result) ranOnce() bool { return len(r.Repetitions) == 1 && r.Repetitions[0].Few.N == 0 }
+// ranOnce reports whether a single run stands for the repetitions, since none of them fits into the time. One that unseen programs
+// may have delayed, as they had the CPU of what it waits for, does not: its bounds allow for that only where waits are unknown.
+func (r *Result) ranOnce() bool {
+	k := r.timed.kind
+	unseen := k.mayBlock && k.othersUnknown() && !math.IsNaN(k.waitPerTimed)
+	return len(r.Repetitions) == 1 && r.Repetitions[0].Few.N == 0 && !unseen
+}
 
 // inPairs returns the result for comparing it with another one that was measured in turn with it: without what others used on
 // average. That bounds the time of a benchmark that waits, but is the same for both, and shifts no ratio.

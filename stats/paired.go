@@ -118,6 +118,14 @@ func (p *Pairs) Logs() []float64 { return logarithms(p.middle) }
 // Len returns the number of pairs.
 func (p *Pairs) Len() int { return len(p.middle) }
 
+// Least returns the least ratio, by the pairs' lower bounds; NaN without pairs.
+func (p *Pairs) Least() float64 {
+	if p.Len() == 0 {
+		return math.NaN()
+	}
+	return slices.Min(p.low)
+}
+
 // First returns the first n pairs.
 func (p *Pairs) First(n int) Pairs {
 	return Pairs{p.low[:n], p.middle[:n], p.high[:n], p.disturbed[:n]}
