@@ -39,7 +39,8 @@ type Judged struct {
 	Side          stats.Side
 	// WhyOpen says why Side is undecided, if the interval of the ratio is not the reason.
 	WhyOpen string
-	// FarBeyond says that Side is undecided, though each pair of times is beyond twice the limit by its lower bound.
+	// FarBeyond says that Side is undecided, although in each pair of times even the lower bound of the ratio is beyond
+	// twice the limit.
 	FarBeyond bool
 	// FalseDiscoveries is the expected share of false discoveries among all comparisons whose P value is at
 	// most this one's.
@@ -102,7 +103,8 @@ func Judge(all []Comparison, plan Plan) (judged []Judged) {
 	return judged
 }
 
-// farTimes is how many times the limit a ratio of times is that no noise explains, in fewestFar pairs or more.
+// A time is far beyond the limit if there are fewestFar pairs or more, and the ratio in each is above farTimes times
+// the largest allowed ratio: no noise explains that.
 const farTimes, fewestFar = 2, 3
 
 // isFar reports whether the ratio of times is more than farTimes the limit in each pair, by its lower bound.

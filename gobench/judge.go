@@ -27,7 +27,7 @@ func (c *conclusion) judge() {
 		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())
 	}
 	if c.othersUnknown() {
-		c.Lower(stats.Suspect, "what other programs used of the CPUs is not known: they may have slowed it through shared caches and memory, or what it waits for")
+		c.Lower(stats.Suspect, "the CPU time of other programs is not known: they may have slowed it through shared caches and memory, or delayed what it waits for")
 	}
 	if !c.setting.Checks.Known() {
 		c.Lower(stats.Suspect, "what interrupts the CPUs is not known, and was not taken off")
@@ -52,8 +52,9 @@ func (c *conclusion) judge() {
 	}
 }
 
-// throttledRuns returns how many of the runs used the CPU quota up. The waits of the benchmark's own threads tell how long
-// these were stopped, but nothing tells it of other processes for which it waits.
+// throttledRuns returns how many of the runs used the CPU quota up. The run-queue waits of the benchmark's threads
+// include the time for which the quota stopped them. How long it stopped other processes for which the benchmark waits
+// is not known.
 func (c *conclusion) throttledRuns() (n int) {
 	for _, rep := range c.used {
 		for _, o := range []Observation{rep.Few, rep.Many} {

@@ -331,9 +331,9 @@ func (k kind) waitedNs(rep Repetition) float64 {
 	return math.Max(0, wait)
 }
 
-// delayedNs returns by how much other programs may have delayed a run: the usual wait if that of the run is unknown. If
-// the benchmark blocks, it may have waited for another process, such as a server, that had to wait for a CPU, but no longer than
-// the run took beyond its computing.
+// delayedNs returns how long other programs may have delayed a run: its wait for a CPU, or the usual wait if that is
+// unknown. A benchmark that blocks may also have waited for another process, such as a server, while others had that
+// process's CPU: for all of their CPU time, but at most for the time in which the run did not compute.
 func (k kind) delayedNs(o Observation) float64 {
 	ns := delayNs(o)
 	if math.IsNaN(ns) {

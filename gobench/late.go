@@ -91,9 +91,10 @@ func changes(cost stats.Estimate) bool { return rises(cost) || cost.Hi < 1-chang
 // rises reports whether a ratio of costs exceeds 1 by more than changeShare.
 func rises(cost stats.Estimate) bool { return cost.Lo > 1+changeShare }
 
-// confirmLate makes one more late run of each benchmark of a group, after others and at another time, as what disturbed one may have
-// disturbed the next ones, too. It has as many iterations as the last one of the last benchmark. One that is much slower has none, nor
-// has one whose timed runs have as many.
+// confirmLate makes one more late run of each benchmark of a group. It comes after other benchmarks and at another time,
+// because what disturbed a late run may have disturbed the next ones, too. It has as many iterations as the last late run of
+// the group's last benchmark. A benchmark gets no such run if it is much slower than that one, or if its timed runs have as
+// many iterations.
 func (m *measurement) confirmLate(ctx context.Context, group []*Series) error {
 	late := group[len(group)-1].late
 	n := late[len(late)-1].N
@@ -110,7 +111,7 @@ func (m *measurement) confirmLate(ctx context.Context, group []*Series) error {
 	return nil
 }
 
-// lateAlike is the factor by which the iterations of two late runs may differ that are compared.
+// lateAlike is the largest factor by which the numbers of iterations of two late runs may differ if they are compared.
 const lateAlike = 2
 
 // laterRatio returns by what factor the ratio of two benchmarks is larger among the iterations beyond the timed ones. It is 1
@@ -126,8 +127,8 @@ func laterRatio(a, b *Result) float64 {
 	return b.late.Value / then.Value
 }
 
-// lateLike returns the cost of later iterations by a late run of about as many iterations as the last one of the other benchmark.
-// It is taken for 1 if there is none.
+// lateLike returns the cost of later iterations by a late run that has about as many iterations as the other benchmark's
+// last one. If there is none, known is false and the cost is 1.
 func (r *Result) lateLike(other *Result) (cost stats.Estimate, known bool) {
 	n := other.lateRuns[len(other.lateRuns)-1].N
 	for _, o := range slices.Backward(r.lateRuns) {
@@ -138,8 +139,8 @@ func (r *Result) lateLike(other *Result) (cost stats.Estimate, known bool) {
 	return stats.Estimate{Value: 1, Lo: 1, Hi: 1}, false
 }
 
-// mayExceedLater reports whether the ratio among the iterations beyond the timed ones is above the limit by the last late runs, which
-// something may have disturbed.
+// mayExceedLater reports whether the last late runs show a ratio above the limit among the iterations beyond the timed
+// ones. Something may have disturbed these runs.
 func (c *Comparison) mayExceedLater(limit float64) bool {
 	return c.later > 1 && c.Ratio.Value*c.later > 1+limit
 }
@@ -157,9 +158,9 @@ func (c *Comparison) exceedsLater(limit float64) bool {
 // whyLater says what exceedsLater found.
 func (c *Comparison) whyLater() string {
 	a, b := c.A.inPairs(), c.B.inPairs()
-	than := "no run there tells whether they do at the other revision"
+	than := "whether they do at the other revision is not known"
 	if then, known := a.lateLike(b); known {
 		than = fmt.Sprintf("at the other revision %.3g times", then.Value)
 	}
-	return fmt.Sprintf("iterations beyond those that were compared take %.3g times as long as these, and %s", b.late.Value, than)
+	return fmt.Sprintf("later iterations take %.3g times as long as those that were compared, and %s", b.late.Value, than)
 }

@@ -115,7 +115,7 @@ func TestCostThatComesLaterIsNotWithin(t *testing.T) {
 			}
 			j := Judge(CompareAll(Conclude(all[0][0], plan, quietSetting()), Conclude(all[0][1], plan, quietSetting()), plan), plan)[0]
 			isOpen := c.want == stats.Open
-			if j.Side != c.want || strings.Contains(j.WhyOpen, "times as long as these, and at the other revision") != isOpen || (j.Outcome == stats.Undecided) != c.undecided || j.FarBeyond {
+			if j.Side != c.want || strings.Contains(j.WhyOpen, "times as long as those that were compared, and at the other revision") != isOpen || (j.Outcome == stats.Undecided) != c.undecided || j.FarBeyond {
 				t.Errorf("%s, seed %d: %s, %s: %q", name, seed, j.Side, j.Outcome, j.WhyOpen)
 			}
 		}

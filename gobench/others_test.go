@@ -46,7 +46,7 @@ func (h *hidden) Run(ctx context.Context, b Benchmark, n int, traced bool) (Obse
 	return o, err
 }
 
-const saysNotKnown, saysOtherCPUs = "what other programs used of the CPUs is not known", "other programs used other CPUs"
+const saysNotKnown, saysOtherCPUs = "the CPU time of other programs is not known", "other programs used other CPUs"
 
 // In a container the CPU time of other processes is not known, and on other machines it is not of runs during which some came
 // and went. That was taken for none, so that benchmarks beside a build were trusted however much it slowed them. What
@@ -175,7 +175,7 @@ func TestServerThatBecomesSlowerLater(t *testing.T) {
 				t.Fatal(err)
 			}
 			j := Judge(CompareAll(Conclude(all[0][0], plan, setting), Conclude(all[0][1], plan, setting), plan), plan)[0]
-			if says := strings.Contains(j.Why, "iterations beyond"); says != (later > 1) || plan.Gate != nil && (j.Side == stats.Within) == says {
+			if says := strings.Contains(j.Why, "later iterations"); says != (later > 1) || plan.Gate != nil && (j.Side == stats.Within) == says {
 				t.Errorf("%v times slower after %d iterations: %s, %s: %q", later, all[0][1].many, j.Side, j.Outcome, j.Why)
 			}
 		}

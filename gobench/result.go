@@ -74,14 +74,15 @@ type Result struct {
 	paired                      *Result                          // see inPairs; nil if it is the result itself
 }
 
-// ranOnce reports whether a single run stands for the repetitions, since none of them fits into the time. One that unseen programs
-// may have delayed, as they had the CPU of what it waits for, does not: its bounds allow for that only where waits are unknown.
+// ranOnce reports whether a single run stands for the repetitions, since none of them fits into the time. It does not if unseen
+// programs may have had the CPU of a process for which the run waited: its bounds allow for that only if waits are unknown.
 func (r *Result) ranOnce() bool {
 	k := r.timed.kind
 	unseen := k.mayBlock && k.othersUnknown() && !math.IsNaN(k.waitPerTimed)
 	return len(r.Repetitions) == 1 && r.Repetitions[0].Few.N == 0 && !unseen
 }
 
-// inPairs returns the result for comparing it with another one that was measured in turn with it: without what others used on
-// average. That bounds the time of a benchmark that waits, but is the same for both, and shifts no ratio.
+// inPairs returns the result for a comparison with one that was measured in turn with it. It leaves out what others
+// used on average: that widens the bounds of a benchmark that waits, but it is the same for both, and does not change
+// the ratio.
 func (r *Result) inPairs() *Result { return cmp.Or(r.paired, r) }

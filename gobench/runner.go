@@ -112,8 +112,8 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 	return o.timedByCalls(calls), nil
 }
 
-// selfWaitNs returns the part of the wait that others can't have caused, for which neither they nor the measuring process had
-// a CPU. If the CPU quota was used up, that may be why the threads waited.
+// selfWaitNs returns the part of the wait that others can't have caused: what exceeds their CPU time and that of the
+// measuring process. It is 0 if the CPU quota was used up, which may be why the threads waited.
 func (o Observation) selfWaitNs(others process.OthersUse, measuringNs float64) float64 {
 	if !others.Known || o.Throttled || !(o.WaitNs > 0) {
 		return 0

@@ -31,9 +31,9 @@ func sharingOf(k kind, plan Plan, setting Setting) env.Sharing {
 	return env.SharingOf(probed, nil, plan.Precision)
 }
 
-// Around is a look at the CPU time of all processes (proc_stat(5)), which also tells it where these are hidden, as in a
-// container, and where some came and went. It is in steps of 10 ms, and charged by ticks: only looks that are seconds apart
-// tell something. The zero value knows nothing.
+// Around is a look at the CPU time of all processes (proc_stat(5)). That includes processes that are hidden, as in a
+// container, and those that came and went. It is in steps of 10 ms, and charged by ticks, so that only looks that are
+// seconds apart can be compared. The zero value knows nothing.
 type Around struct {
 	At time.Time
 	// RanNs is the CPU time of all programs and interrupts so far, and OwnNs that of this process and its children.
@@ -80,9 +80,9 @@ func othersAround(repetitions []Repetition) float64 {
 }
 
 // othersElsewhere returns how many CPUs other programs used on average during a repetition, apart from the benchmark:
-// their CPU time less the benchmark's run-queue wait, in which they had the benchmark's own CPU. For a run of which their
-// CPU time is not known, it is what they used around the repetitions, less the usual wait. The usual wait also stands for one that is
-// unknown, and none if both are. It is NaN if what others used is unknown in both ways.
+// their CPU time less the benchmark's run-queue wait, in which they had the benchmark's own CPU. If their CPU time
+// during a run is unknown, their average from the first repetition to the last stands for it, less the usual wait. The usual wait
+// also stands for an unknown wait, and 0 if both are unknown. The result is NaN if neither CPU time is known.
 func (k kind) othersElsewhere(rep Repetition) float64 {
 	var othersNs, wallNs float64
 	for _, o := range []Observation{rep.Few, rep.Many} {

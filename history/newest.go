@@ -8,8 +8,8 @@ import (
 	"chronoscope/view"
 )
 
-// newest knows the records that a gate judges: those of the newest commit, and the newest record of all
-// if that has no commit, but figures.
+// newest knows the records that a gate judges: those of the newest commit, and also the newest record of all if it has
+// figures and no commit.
 type newest struct {
 	commit string // empty if no record has one
 	judged []bool // for each record of the index

@@ -135,7 +135,7 @@ const fewestSteady = 32
 // judgeNeighbours lowers the verdict if it is unknown what programs on other CPUs may have added.
 func (c *conclusion) judgeNeighbours() {
 	if c.m.station.Neighbours == nil && c.contended() > stats.WideShare && !c.blocks {
-		c.Lower(stats.Suspect, "how much other programs use other CPUs is not known here, and its times differ as those of work do that shared caches and memory slow%s", cmp.Or(c.m.station.whyUncounted(), ": measure on Linux, outside of a container whose /proc/stat tells of itself only"))
+		c.Lower(stats.Suspect, "how much other programs use other CPUs is not known here, and its times vary like those of work that shared caches and memory slow%s", cmp.Or(c.m.station.whyUncounted(), ": measure on Linux, outside of containers with a /proc/stat of their own"))
 	}
 	if e := c.neighboursOf(); e.Guessed() && !c.blocks {
 		c.Lower(stats.Suspect, "%s", e.AddedByOthers())

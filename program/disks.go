@@ -38,8 +38,8 @@ func (d diskUse) and(e diskUse, times float64) diskUse {
 	return sum
 }
 
-// amplified is more blocks than a file system writes for each block that a program writes: it also writes its journal and
-// its trees, and threads of the kernel do that, whose writes are nobody's.
+// amplified is more than the number of blocks that a file system writes for each block that a program writes. It also
+// writes its journal and its trees, in threads of the kernel, and these blocks are charged to no program.
 const amplified = 64
 
 // othersShare returns the share of the time for which a disk was busy for other programs: the largest of all disks. On each of
@@ -57,9 +57,9 @@ func (d diskUse) othersShare() (most float64) {
 	return most
 }
 
-// disks reads what the disks of this machine have done so far, from /sys/block/*/stat (Documentation/block/stat.rst). Devices
-// that lie on others, such as those of LVM, are left out, since those do what they do. Of an NVMe disk with several paths the
-// paths are read, too: older kernels count nothing for the disk itself.
+// disks reads what the disks of this machine have done so far, from /sys/block/*/stat (Documentation/block/stat.rst). It leaves
+// out devices that lie on others, such as those of LVM, since the devices below count the same requests. Of an NVMe disk with
+// several paths it reads the paths, too: older kernels count nothing for the disk itself.
 type disks []fs.File
 
 // openDisks opens the files of the disks below root. The result is not nil, even if there are none.
@@ -111,8 +111,9 @@ func parseDisk(text []byte) diskWork {
 	return diskWork{busyNs: 1e6 * of(9), read: of(2), readNs: 1e6 * of(3), written: of(6), writtenNs: 1e6 * of(7)}
 }
 
-// diskNs returns the most time for which a run that uses disks may have waited for them. If events tell what ended its blocks,
-// these are the blocks that may be for a disk; else it is the time in which nothing of it ran, and it slept for no known time.
+// diskNs returns the most time for which a run that uses disks may have waited for them. If events tell what ended
+// each block, it is the time of the blocks that a disk may have caused. Otherwise it is the time in which none of the
+// program's threads ran, without sleeps of a known length.
 func (s *series) diskNs(run *Run, events []process.Event) float64 {
 	t := run.traced
 	switch {
@@ -132,6 +133,6 @@ func (c *conclusion) judgeDisks() {
 	}
 	waited := c.typical(func(r *Run) float64 { return r.diskNs })
 	if others := use.othersShare(); others > stats.WideShare && waited > stats.WideShare*c.Estimate.Value {
-		c.Lower(stats.Suspect, "it reads or writes files, and waited %s in each run for a disk or something else, while a disk was busy for other programs for %.0f %% of the time: what these delayed is in its time: measure it while they don't use the disk", stats.Duration(waited, 3), 100*others)
+		c.Lower(stats.Suspect, "it uses files, and each run waited %s for a disk or something else; a disk was busy for other programs for %.0f %% of the time, and such delays are in its time: measure it while they don't use the disk", stats.Duration(waited, 3), 100*others)
 	}
 }

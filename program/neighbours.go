@@ -138,7 +138,7 @@ func (c *conclusion) judgeNeighbours() {
 	others := math.Max(1, float64(runtime.NumCPU()-1))
 	switch {
 	case c.unseen && stats.NeighboursWorst*others*c.typical((*Run).ranShare) > stats.GuessedAdded:
-		c.Lower(stats.Suspect, "how much other programs use other CPUs is not known here, and shared caches and memory may have slowed it: run it on Linux, outside of a container whose /proc/stat tells of itself only")
+		c.Lower(stats.Suspect, "how much other programs use other CPUs is not known here, and they may have slowed it through shared caches and memory: run it on Linux, outside of containers with a /proc/stat of their own")
 	case c.neighbours.Guessed():
 		c.Lower(stats.Suspect, "%s", c.neighbours.AddedByOthers())
 	}

@@ -44,8 +44,8 @@ type Run struct {
 	// slowedBefore and slowedAfter are the shares by which independent instructions took longer around the
 	// run than on a core that nothing shares; NaN if unknown.
 	slowedBefore, slowedAfter float64
-	// slowedThere is the same after the run on a CPU on which it was, if it may use too many for all to be probed; NaN
-	// if unknown.
+	// slowedThere is the same for one CPU on which the program ran, after the run, if it may use more CPUs than are
+	// probed around it; NaN if unknown.
 	slowedThere float64
 	// pause is a pause after the run in which the core was probed; nil if there was none.
 	pause *env.Pause

@@ -71,9 +71,10 @@ func (p *sharingProbe) now(bound []int) map[int]float64 {
 	return p.last
 }
 
-// after returns the share of a CPU on which a run was that may use too many for all to be probed around it. The CPU is drawn
-// in proportion to the time for which the program ran there. So over many runs, as many find their core shared as the share
-// of their time for which it was. It is NaN if the run may use few CPUs, or if it is not known where it was.
+// after probes one CPU on which a run was, if the run may use more CPUs than mostProbed. It returns the share by which
+// independent instructions take longer there. The CPU is drawn in proportion to the time for which the program ran
+// there. So over many runs, the share that finds its core shared is the share of time that they spent on shared cores.
+// It is NaN if the run may use mostProbed CPUs or fewer, or if it is not known where it ran.
 func (p *sharingProbe) after(bound []int, events []process.Event) float64 {
 	if p.slowed == nil || len(bound) <= mostProbed && (len(bound) > 0 || len(p.cpus) <= mostProbed) {
 		return math.NaN()

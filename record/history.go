@@ -69,16 +69,16 @@ type HistorySeries struct {
 	Noise stats.Float `json:"noise"`
 	// Unusable is the number of values that were left out because their verdict is unusable.
 	Unusable int `json:"unusable"`
-	// Newest says what the newest commit, or else the newest record, holds of the figure: one of [NewestUsable],
-	// [NewestUnusable] and [NewestMissing]; empty if it was not to be expected there.
+	// Newest says whether the newest commit, or the newest record if that has none, has a value of the figure: one of
+	// [NewestUsable], [NewestUnusable] and [NewestMissing]; empty if no value was to be expected there.
 	Newest string `json:"newest"`
 }
 
 // Values of [HistorySeries].Newest.
 const (
 	NewestUsable   = "usable"   // the last point is of the newest commit
-	NewestUnusable = "unusable" // there is a value, which is no point of the series, or it failed
-	NewestMissing  = "missing"  // the same command has it of the commit before, and not of the newest
+	NewestUnusable = "unusable" // the value is unusable, and no point of the series, or the measurement failed
+	NewestMissing  = "missing"  // the same command measured it at the commit before, but not at the newest one
 )
 
 // HistoryPoint is the figure of one record.

@@ -189,7 +189,7 @@ func gateVerdict(d record.Bench, changes []change) string {
 	case count[stats.Beyond] > 0:
 		return fmt.Sprintf("Slower: %d of %d comparisons are beyond the limit", count[stats.Beyond], gated)
 	case far > 0:
-		return fmt.Sprintf("Not told: %d of %d comparisons are far beyond the limit, in too few pairs", far, gated)
+		return fmt.Sprintf("Undecided: %d of %d comparisons are far beyond the limit, but in too few pairs", far, gated)
 	case count[stats.Open] > 0:
 		return fmt.Sprintf("No regression was found; %d of %d comparisons are undecided", count[stats.Open], gated)
 	case len(d.Missing) > 0:

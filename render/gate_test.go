@@ -149,7 +149,7 @@ func TestFarBeyondInReports(t *testing.T) {
 	if err := errors.Join(BenchSummary(&summary, d), JUnit(&junit, d)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Not told: 1 of 2 comparisons are far beyond the limit, in too few pairs; 1 benchmark failed\n", "| **far beyond the limit**, in too few pairs |"} {
+	for _, want := range []string{"## Undecided: 1 of 2 comparisons are far beyond the limit, but in too few pairs; 1 benchmark failed\n", "| **far beyond the limit**, in too few pairs |"} {
 		if !strings.Contains(summary.String(), want) {
 			t.Errorf("it lacks %q:\n%s", want, summary.String())
 		}

@@ -90,8 +90,9 @@ func bareFigure[N number](k FigureKey, better, unit string, n N, v stats.Verdict
 	return []Figure{newFigure(k, better, e, v, reasons)}
 }
 
-// timeFigure adds the figure of a time, with its samples, if the time is known. What failed has no time, but unusable
-// figures: others say then that it was to be measured, and what became of it, whichever of its two times they know.
+// timeFigure adds the figure of a time, with its samples, if the time is known. For what failed, each of its two times
+// (time and wall time) gets an unusable figure without a value, so that a comparison with a record that knows either
+// one shows the failure.
 func timeFigure(all []Figure, k FigureKey, e stats.Estimate, v stats.Verdict, reasons []string, samples []float64) []Figure {
 	failed := v == stats.Unusable && (k.Quantity == QuantityTime || k.Quantity == QuantityWall)
 	if known := e.Value > 0 && e.N > 0 && !math.IsInf(e.Value, 0); !known && !failed {

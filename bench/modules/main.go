@@ -43,7 +43,7 @@ func main() { command.Main("modules", run) }
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("modules", flag.ContinueOnError)
 	tool := flags.String("chronoscope", "chronoscope", "the `program` to judge")
-	limit := flags.Duration("timeout", 10*time.Minute, "for how long each of both may run a module")
+	limit := flags.Duration("timeout", 10*time.Minute, "how long each of the two tools may run a module")
 	packages := flags.String("packages", "./...", "the packages of each module")
 	agree := flags.Bool("agree", false, "compare times and allocations, not names")
 	functions := flags.Int("functions", 4, "with -agree: how many benchmark functions of each module")

@@ -41,7 +41,7 @@ func main() { command.Main("neighbour", run) }
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("neighbour", flag.ContinueOnError)
 	tool := flags.String("chronoscope", "chronoscope", "the `program` to judge")
-	limit := flags.Duration("time", 3*time.Minute, "for how long each of the two cases is measured")
+	limit := flags.Duration("time", 3*time.Minute, "how long each of the two cases is measured")
 	cpu := flags.Int("cpu", 1, "the `CPU` of the known work")
 	other := flags.Int("other", 0, "another `CPU`")
 	budget := flags.String("budget", "0.25%", "serve's budget: half of the one to judge")

@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var e experiment
 	flags := flag.NewFlagSet("real", flag.ContinueOnError)
 	flags.StringVar(&e.tool, "chronoscope", "chronoscope", "the `program` to judge")
-	flags.DurationVar(&e.limit, "time", 8*time.Second, "for how long each program is run")
+	flags.DurationVar(&e.limit, "time", 8*time.Second, "how long each program is run")
 	loops := flags.Int("loops", 0, "how many endless loops run beside")
 	only := flags.String("only", "", "a regular `expression` of the programs to run")
 	flags.StringVar(&e.keep, "keep", "", "a `folder` for chronoscope's documents")

@@ -73,17 +73,16 @@ is that of these runs. The result compares the working tree with the revision. A
 moves functions, and some percent may come from that alone: so the ratio is that of builds
 with their functions in random orders (--layouts).
 
-The exit status is 1 where a benchmark fails, where a package of the working tree does not
-compile, in either revision, and with --against where no benchmark is in both. The others are measured.
-With --max-regression or --gate it is 3
-where one is slower, or a metric worse, by more than its limit. If nothing is, that
-happens in one run of 100 at most (--false-alarms), however many benchmarks there are
-and however often they were looked at meanwhile. What can't be told yet is measured for
-longer, in the time that the others leave. What still can't passes with a warning, or
-with --undecided fail the status is 1. It is 1 also if all pairs of times, three at
-least, are beyond twice the limit, but too few to tell, or if the single run of a slow
-benchmark is: give more --max-time. With --fail-fast the measurement ends when the gate
-fails.
+The exit status is 1 if a benchmark fails, if a package of the working tree does not
+compile in one of the revisions, or if with --against no benchmark is in both. The others
+are measured. With --max-regression or --gate it is 3 if one is slower, or a metric worse,
+by more than its limit. If nothing is, that happens in one run of 100 at most
+(--false-alarms), however many benchmarks there are and however often they were looked at
+meanwhile. What can't be told yet is measured for longer, in the time that the others
+leave. What still can't passes with a warning, or with --undecided fail the status is 1.
+It is 1 also if three pairs of times or more, too few to tell, are all beyond twice the
+limit, or the single runs of a slow benchmark are: give more --max-time. With --fail-fast
+the measurement ends when the gate fails.
 
 With --gate the metrics that it names have limits: the time (sec/op), what go test
 -benchmem prints, which is measured always, and what a benchmark reports itself. Of a

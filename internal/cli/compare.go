@@ -56,8 +56,9 @@ else can be told. A time that failed in A is not asked for. It is also 1 where a
 worse but has no ratio, since one of the two values is 0: then it can't be told whether it
 is worse by more than the limit.
 
-If the core ran at another rate, the limit applies to what that can't explain, whether the
-time depends on the rate or not. Of times on two models of CPU nothing can be told.`,
+A time may depend on the core's rate or not. If the core ran at another rate, the limit
+applies to the slowdown that is certain in both cases. Times on two models of CPU can't be
+judged.`,
 		Example: `  chronoscope compare before.json after.json
   chronoscope compare previous latest
   chronoscope compare yesterday.json latest --max-regression 5%
@@ -237,10 +238,10 @@ func isOfWork(r record.ComparisonRow) bool {
 	return r.Topic != view.TopicEvent && (isTime(r.Quantity) || r.Quantity == view.QuantityCPU)
 }
 
-// speeds says how far the cores differ on which two subjects were measured.
+// speeds says how much the rates of the cores differ, on which two subjects were measured.
 type speeds struct {
 	slower float64 // the first core's rate over the other's: above 1 if the other one is slower; infinite if not known
-	why    string  // a time's change can't be told; empty if they are as fast as each other
+	why    string  // why the change of a time can't be told; empty if the rates are equal or one is not known
 }
 
 // sameSpeed is the largest difference of two rates, as a share, that counts as none.
@@ -263,8 +264,8 @@ func speedsOf(a, b *machine.Machine) speeds {
 	return s
 }
 
-// allowFor widens the bounds of a ratio of times, as the work may depend on the core's rate or not: the ratio at one rate lies
-// between the two.
+// allowFor widens the bounds of a ratio of times, since the work may depend on the core's rate or not. The ratio that
+// two cores of the same rate would show lies between these two cases.
 func (r *rival) allowFor(s speeds) {
 	least, most := 1/max(1, s.slower), max(1, 1/s.slower)
 	if math.IsInf(s.slower, 1) { // either may be the faster one
@@ -288,8 +289,8 @@ func clocksAdvised(rows []record.ComparisonRow) (names []string) {
 
 // hasToBeTold reports whether the gate fails if this row is undecided. That is so for the time of the first
 // subject's work, and for the clocks that it recommends. The other figures follow from these, have no interval,
-// or belong to clocks that need not be used. Nothing is worse than a value that the first subject lacks, as what failed
-// there does.
+// or belong to clocks that need not be used. Nothing can be worse than a value that the first subject lacks, for
+// example because it failed there.
 func hasToBeTold(r record.ComparisonRow, advised []string) bool {
 	ofClock := r.Topic == view.TopicClock && slices.Contains([]string{"quality", "accuracy", "cost"}, r.Quantity)
 	return r.Values[0] != nil && stats.IsFinite(r.Values[0].Estimate.Value) && (isTime(r.Quantity) || ofClock && slices.Contains(advised, r.Name))

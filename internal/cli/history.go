@@ -56,10 +56,10 @@ Records live in a folder, or in a branch of the git repository here (--store git
 repository. "history import" keeps what other tools measured.
 
 With --gate the exit status is 3 where the newest commit is slower or worse than the regime
-before it by more than the limit, with a chance of 99 % for all series at once, and 1 where
-that can't be told of a time: also where its value at the newest commit is unusable, as that
-of what failed is. What the newest commit has no result of is not judged; a caveat names the
-times that the commit before has.`,
+before it by more than the limit, with a chance of 99 % for all series at once. It is 1
+where that can't be told of a time, also if the time's value at the newest commit is
+unusable: a time that failed is. A series without a result of the newest commit is not
+judged; a caveat names the times that the commit before has.`,
 		Example: `  chronoscope bench ./... --save=git           measure, and keep the result in git
   chronoscope history --store git              series and changes
   chronoscope history --bench 'Encode|Decode' --since 2026-09-01
@@ -217,7 +217,7 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 	}
 	known := strings.Fields(git(ctx, "rev-list", "HEAD"))
 	if isGate && d.NewestCommit != "" && len(known) > 0 && known[0] != d.NewestCommit {
-		caveats = append(caveats, fmt.Sprintf("commit %.8s is judged, the newest of which there are records: HEAD is %.8s", d.NewestCommit, known[0]))
+		caveats = append(caveats, fmt.Sprintf("the gate judges commit %.8s, the newest one with records: HEAD is %.8s", d.NewestCommit, known[0]))
 	}
 	var gone []string
 	for _, s := range d.Series {
@@ -226,7 +226,7 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 		}
 	}
 	if isGate && len(gone) > 0 {
-		caveats = append(caveats, fmt.Sprintf("not judged, as commit %.8s has no result of them and the commit before has: %s", d.NewestCommit, listed(gone)))
+		caveats = append(caveats, fmt.Sprintf("not judged, since they are missing at commit %.8s but not at the commit before: %s", d.NewestCommit, listed(gone)))
 	}
 	slices.Sort(known)
 	elsewhere := map[string]bool{}

@@ -22,7 +22,7 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 	failed.Lower(stats.Unusable, "it crashed")
 	encode, decode := benchOf("Encode", 131), benchOf("Decode", 50)
 	both := []gobench.Report{encode, decode}
-	const gone = "commit 0abc0014 has no result of them and the commit before has: time of example."
+	const gone = "missing at commit 0abc0014 but not at the commit before: time of example."
 	elsewhere := record.Programs{
 		Header:  record.Header{Schema: record.Schema, Command: "run", Started: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), Caveats: []string{}, Machine: &machine.Machine{CPU: "Other"}},
 		Results: []program.Report{{Command: "true", Summary: program.Summary{Estimate: stats.NoEstimate("ns", "median"), CPU: stats.NoEstimate("ns", "median"), Wall: stats.Estimate{Value: 1e6, Lo: 1e6, Hi: 1e6, Unit: "ns", N: 9}}, Judgement: stats.NewJudgement()}},

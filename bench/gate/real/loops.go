@@ -14,9 +14,9 @@ type timedLoop struct {
 	first, last int    // offsets of the body: after its opening brace, and of its closing brace
 }
 
-// timedLoops returns the loops over b.N or b.Loop() of the benchmarks in a file: of each benchmark the last one, if the timer
-// runs there, and if running its body once more in some iterations makes these iterations longer, and its text can be copied. A file
-// that can't be parsed has none.
+// timedLoops returns for each benchmark in a file its last loop over b.N or b.Loop(). It leaves a loop out if the
+// timer does not run there, if running the body once more in an iteration would not make it longer, or if the body's
+// text can't be copied. A file that can't be parsed has no loops.
 func timedLoops(content []byte) (all []timedLoop) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", content, parser.SkipObjectResolution)
