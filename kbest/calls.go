@@ -40,8 +40,7 @@ var DefaultCalls = CallsPlan{Calls: 4000}
 const mostTimed = 1 << 20
 
 // Calls times calls one by one. Before each call it reads the kernel's counters of the thread, which affects
-// the caches that the call finds. If calls of less than 10 µs seem to allocate enough for the garbage collector to matter, it makes
-// up to 0.2 s of further calls to see whether others did so meanwhile.
+// the caches that the call finds.
 func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*Calls, error) {
 	switch {
 	case subject.Run == nil:
@@ -75,50 +74,14 @@ func (s *Station) Calls(ctx context.Context, plan CallsPlan, subject Subject) (*
 		}
 	}
 	bytes := float64(allocated+ask(s.Allocated, 0)) / float64(len(c.Samples))
-	if eachNs := typicalNs(c.Samples); !together {
+	if !together {
 		bytes = allocatedBytes(c.Samples)
-	} else if collectorMatters(bytes, eachNs) && eachNs < shortNs && ctx.Err() == nil {
-		bytes = s.allocatedAlone(&subject, eachNs, bytes)
 	}
 	c.conclude(s, o, &seen, bytes)
 	if ctx.Err() != nil {
 		c.Lower(stats.Suspect, "it was interrupted after %d calls", len(c.Samples))
 	}
 	return c, ctx.Err()
-}
-
-// shortNs is the length of a call that the reading of counters before and after it does not exceed by far. batchNs is the length
-// of a batch of calls without readings in between, and batches is the number of batches.
-const shortNs, batchNs, batches = 10e3, 50e6, 3
-
-// allocatedAlone returns how many bytes a call allocates, from calls that follow one another at once: between timed calls pass
-// some microseconds, in which other goroutines may allocate more than a short call does. The count goes up by some
-// kilobytes at a time, so a batch has many calls. The batch in which others allocated least counts. Each call takes about
-// eachNs, and together with others allocates about the given number of bytes.
-func (s *Station) allocatedAlone(subject *Subject, eachNs, bytes float64) float64 {
-	n := max(1, int(math.Min(batchNs/math.Max(1, eachNs), mostGarbage/bytes)))
-	least := inf
-	for range batches {
-		if s.Settle != nil {
-			s.Settle()
-		}
-		before := s.Allocated()
-		subject.Run(n)
-		least = math.Min(least, float64(s.Allocated()-before)/float64(n))
-	}
-	return least
-}
-
-// collectorMatters reports whether the garbage collector may take a share of a call that takes ns and allocates bytes.
-func collectorMatters(bytes, ns float64) bool { return bytes*collectorNs > collectorShare*ns }
-
-// typicalNs returns the median time of the calls.
-func typicalNs(samples []Sample) float64 {
-	var walls []float64
-	for i := range samples {
-		walls = append(walls, samples[i].WallNs)
-	}
-	return stats.Median(walls)
 }
 
 // leastAwayNs is the smallest lack of CPU time that reading errors do not explain. mostStoppedNs is more than the time
@@ -323,7 +286,7 @@ func (c *Calls) judge(s *Station, o overhead, seen *looks, walls []float64, byte
 	if lost := c.typicalSwitches(); lost > mostSwitches {
 		c.Lower(stats.Suspect, "a typical call loses its CPU %.0f times, and how much longer each loss makes it is not known: time less work in a call, or on a calmer machine", lost)
 	}
-	if collectorMatters(bytes, stats.Median(walls)) {
+	if bytes*collectorNs > collectorShare*stats.Median(walls) {
 		c.Lower(stats.Suspect, allocates, bytes, "calls")
 	}
 	if s.Use == nil {

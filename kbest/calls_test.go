@@ -197,25 +197,17 @@ func TestCallsThatAllocate(t *testing.T) {
 	}
 }
 
-// Other goroutines allocate between calls of 5 µs, which was taken for what the calls allocate: more than 50 bytes each matter.
-func TestOthersAllocateBetweenCalls(t *testing.T) {
-	for _, c := range []struct {
-		bytes, between int64
-		told           string
-	}{{0, 300, ""}, {40, 300, ""}, {100, 300, "each call allocates 100 bytes"}, {100, 0, "each call allocates 100 bytes"}} {
+// Calls makes no call beyond those it was asked for and the first: a subject may take its inputs one by one.
+func TestNumberOfCalls(t *testing.T) {
+	for _, bytes := range []int64{0, 1 << 10} {
 		s := newSimulated(5, clocktest.Sharing{LookNs: 1500}, 1, 10)
-		var allocated int64
-		s.station.Allocated = func() int64 { return allocated / 8192 * 8192 } // by spans
-		s.station.Settle = func() { allocated += c.between }
-		r, err := s.station.Calls(background, CallsPlan{Calls: 4000}, Subject{Run: func(n int) {
-			allocated += int64(n) * c.bytes
+		var allocated, calls int64
+		s.station.Allocated = func() int64 { return allocated }
+		if _, err := s.station.Calls(background, CallsPlan{Calls: 400}, Subject{Run: func(n int) {
+			allocated, calls = allocated+int64(n)*bytes, calls+int64(n)
 			s.machine.Run(5e3 * float64(n))
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if all := fmt.Sprint(r.Reasons); strings.Contains(all, "garbage collector") != (c.told != "") || len(r.Samples) != 4000 {
-			t.Errorf("%+v: %s %q", c, r.Verdict, r.Reasons)
+		}}); err != nil || calls != 401 {
+			t.Errorf("%d bytes: %d calls, %v", bytes, calls, err)
 		}
 	}
 }

@@ -371,7 +371,7 @@ func (c *conclusion) ownNs(x *Sample) float64 {
 }
 
 // allocates is the reason where the garbage collector may take a share of a call.
-const allocates = "each call allocates %.4g bytes, and the figure does not include the work of the garbage collector: none runs during the %s; the figure of a benchmark that runs for long includes it"
+const allocates = "each call allocates %.4g bytes (or other goroutines do meanwhile), and the figure does not include the work of the garbage collector: none runs during the %s; the figure of a benchmark that runs for long includes it"
 
 // allocatedBytes returns the number of bytes that a call allocates.
 func allocatedBytes(samples []Sample) float64 {
