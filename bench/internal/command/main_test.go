@@ -56,7 +56,7 @@ func TestLost(t *testing.T) {
 // process that stays after its parent, as one of hyperfine may.
 func TestChildEndsWithItsGroup(t *testing.T) {
 	for name, script := range map[string]string{
-		"waits":  "trap : INT; sleep 20; echo waited",
+		"waits":  "trap : INT; sh -c 'echo ready; exec sleep 20'; echo waited", // ready once there is a child to interrupt
 		"leaves": "(trap '' INT; echo ready; exec sleep 20) & trap 'exit 3' INT; wait",
 	} {
 		t.Run(name, func(t *testing.T) {
