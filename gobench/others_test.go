@@ -113,8 +113,8 @@ func TestHiddenProgramsDelayAServer(t *testing.T) {
 }
 
 // The average of what others used in a container was taken for the delay of each run of a benchmark that waits, so that on a
-// machine of many busy CPUs it had no pairs, and a gate passed what became twice as slow. Both revisions wait beside the same
-// programs: their ratio is known, though the time of either is only known between bounds. Beside programs that are seen,
+// machine of many busy CPUs it had no pairs, and a gate passed what became twice as slow. The same programs delay
+// both revisions: their ratio is known, though the time of either is only known between bounds. Beside programs that are seen,
 // a run is delayed for no longer than it waits.
 func TestProgramsOnManyCPUsDelayAServer(t *testing.T) {
 	setting, plan := quietSetting(), quickGate(7*time.Second, 0.05)

@@ -13,7 +13,7 @@ import (
 type newest struct {
 	commit string // empty if no record has one
 	judged []bool // for each record of the index
-	// held are the figures of these records, and unusable the series of which they have an unusable value.
+	// held are the figures of these records; unusable are the series whose value in them is unusable.
 	held     map[view.FigureKey]bool
 	unusable map[seriesKey]bool
 	// before is the commit before the newest one, for each kind of measurement that there is of the newest.

@@ -103,8 +103,8 @@ const passableAdded = 0.01
 
 // allowForNeighbours lowers the lower bounds by what programs on other CPUs added to the runs, if runs beside fewer of
 // them show how much that is. If none do, it only keeps what they may have added, for the verdict. The upper bounds
-// stay: the neighbours may be working for the program, and the program may itself do more in the runs in which they do. A run
-// of which it is not known counts as beside the most neighbours that any run had.
+// stay: the neighbours may be working for the program, and the program may itself do more in the runs in which they do. If a
+// run's neighbours are not known, it counts as one with the most neighbours that any run had.
 func (c *conclusion) allowForNeighbours() {
 	beside, times := c.besideNeighbours(), c.byCPUTime()
 	var seen, seenTimes []float64

@@ -60,7 +60,7 @@ func TestModuleForAnOlderGo(t *testing.T) {
 	}
 }
 
-// What go test or chronoscope could not do is told beside the names that are missing for it.
+// What go test or chronoscope could not do is told together with the names that are missing for it.
 func TestFailuresAreTold(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
