@@ -12,7 +12,7 @@ import (
 
 // allowForOutside lowers the lower bounds by the time for which others may have delayed something outside the program
 // for which it waited, such as a server on the same machine. If that time is long, it returns the time, for the verdict,
-// and changes nothing unless tracepoints told the time.
+// and changes nothing if it is not known at all for how long others delayed anything.
 func (c *conclusion) allowForOutside() (leftNs float64) {
 	most := c.delayedNs()
 	delay := func(r *Run) float64 {
@@ -25,7 +25,7 @@ func (c *conclusion) allowForOutside() (leftNs float64) {
 		leftNs = typical
 	}
 	for i, r := range c.used {
-		if ns := delay(r); ns > 0 && (leftNs == 0 || r.outsideKnown) {
+		if ns := delay(r); ns > 0 && (leftNs == 0 || r.outsideKnown || !math.IsInf(most, 1)) {
 			c.low[i] = max(r.leastNs, r.calmNs, c.low[i]-ns)
 		}
 	}

@@ -46,10 +46,10 @@ func TestServerThatHadToWait(t *testing.T) {
 		contention machine.Contention
 		want       stats.Verdict
 	}{
-		{"a loop on the server's CPU", 0, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 200 * ms}, stats.Suspect},
+		{"a loop on the server's CPU", 0, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 200 * ms}, stats.Unusable},
 		{"so little pressure that it does not matter", 0, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 1 * ms}, stats.Trusted},
 		{"nobody but the program's own threads waited", 0, machine.Contention{Stretches: 1, OthersNs: 0, WaitedNs: 200 * ms}, stats.Trusted},
-		{"no pressure known, and others ran", 0, machine.Contention{Stretches: 1, OthersNs: 200 * ms, WaitedNs: nan}, stats.Suspect},
+		{"no pressure known, and others ran", 0, machine.Contention{Stretches: 1, OthersNs: 200 * ms, WaitedNs: nan}, stats.Unusable},
 		{"nothing known", 0, machine.Contention{}, stats.Suspect},
 		{"a sleep", 1, machine.Contention{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 200 * ms}, stats.Trusted},
 	} {
@@ -68,10 +68,24 @@ func TestLittleDelayOfAServerIsInTheInterval(t *testing.T) {
 	}
 }
 
+// A client whose server was kept from its CPU by loops had an interval at more than twice its time alone: it told of
+// the doubt, and did not hold the truth. The interval holds all that the server may have been delayed by.
+func TestLongDelayOfAServerIsInTheInterval(t *testing.T) {
+	for _, ms200 := range []machine.Contention{
+		{Stretches: 1, OthersNs: 200 * ms, WaitedNs: math.NaN()},
+		{Stretches: 1, OthersNs: 400 * ms, WaitedNs: 100 * ms}, // on each of two CPUs
+	} {
+		r := outsideCase(400, 0, ms200)
+		if r.Verdict == stats.Trusted || !r.Estimate.Covers(202*ms) || !r.Estimate.Covers(401*ms) {
+			t.Errorf("%+v: 202 to 402 ms: %s %+v %q", ms200, r.Verdict, r.Estimate, r.Reasons)
+		}
+	}
+}
+
 // A client polls with a time limit for the answer of a server, which shares its CPU with a loop: that
 // passed for a sleep.
 func TestPollIsNoSleep(t *testing.T) {
-	for sleeps, want := range map[int64]stats.Verdict{0: stats.Suspect, 1: stats.Trusted} {
+	for sleeps, want := range map[int64]stats.Verdict{0: stats.Unusable, 1: stats.Trusted} {
 		var s series
 		probe := Run{Run: process.Run{TimedWaits: 1, TimedSwitches: 1, SleepSwitches: sleeps}}
 		probe.noted = true
