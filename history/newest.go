@@ -82,6 +82,8 @@ func (n newest) of(s *series, f Filter) string {
 	place := s.values.Record[s.figures[len(s.figures)-1]]
 	last := s.records[place]
 	switch {
+	case n.judged[place] && n.before[f.measurement(last)] != "" && n.isNew(s):
+		return record.NewestNew
 	case n.judged[place]:
 		return record.NewestUsable
 	case n.unusable[s.seriesKey]:
@@ -90,4 +92,9 @@ func (n newest) of(s *series, f Filter) string {
 		return record.NewestMissing
 	}
 	return ""
+}
+
+// isNew reports whether nothing was known of a figure before the newest records.
+func (n newest) isNew(s *series) bool {
+	return s.began == "" && s.unusable == 0 && !slices.ContainsFunc(s.figures, func(i int) bool { return !n.judged[s.values.Record[i]] })
 }

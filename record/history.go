@@ -70,13 +70,14 @@ type HistorySeries struct {
 	// Unusable is the number of values that were left out because their verdict is unusable.
 	Unusable int `json:"unusable"`
 	// Newest says whether the newest commit, or the newest record if that has none, has a value of the figure: one of
-	// [NewestUsable], [NewestUnusable] and [NewestMissing]; empty if no value was to be expected there.
+	// [NewestUsable], [NewestNew], [NewestUnusable] and [NewestMissing]; empty if no value was to be expected there.
 	Newest string `json:"newest"`
 }
 
 // Values of [HistorySeries].Newest.
 const (
 	NewestUsable   = "usable"   // the last point is of the newest commit
+	NewestNew      = "new"      // so are all points, while the same command measured other figures at the commit before
 	NewestUnusable = "unusable" // the value is unusable, and no point of the series, or the measurement failed
 	NewestMissing  = "missing"  // the same command measured it at the commit before, but not at the newest one
 )

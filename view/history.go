@@ -193,6 +193,8 @@ func tipInWords(s record.HistorySeries) string {
 		return "unusable"
 	case s.Newest == record.NewestMissing:
 		return "not measured"
+	case s.Newest == record.NewestNew:
+		return "new"
 	case s.Tip == nil:
 		return "too few points before it"
 	}

@@ -219,14 +219,18 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 	if isGate && d.NewestCommit != "" && len(known) > 0 && known[0] != d.NewestCommit {
 		caveats = append(caveats, fmt.Sprintf("the gate judges commit %.8s, the newest one with records: HEAD is %.8s", d.NewestCommit, known[0]))
 	}
-	var gone []string
-	for _, s := range d.Series {
-		if s.Newest == record.NewestMissing && s.Better != "" && isTime(s.Quantity) {
-			gone = append(gone, s.Quantity+" of "+s.Name)
+	for _, unjudged := range []struct{ newest, why string }{
+		{record.NewestNew, "new at commit %.8s"}, {record.NewestMissing, "missing at commit %.8s but not at the commit before"},
+	} {
+		var names []string
+		for _, s := range d.Series {
+			if s.Newest == unjudged.newest && s.Better != "" && isTime(s.Quantity) {
+				names = append(names, s.Quantity+" of "+s.Name)
+			}
 		}
-	}
-	if isGate && len(gone) > 0 {
-		caveats = append(caveats, fmt.Sprintf("not judged, since they are missing at commit %.8s but not at the commit before: %s", d.NewestCommit, listed(gone)))
+		if isGate && len(names) > 0 {
+			caveats = append(caveats, fmt.Sprintf("not judged, since they are "+unjudged.why+": %s", d.NewestCommit, listed(names)))
+		}
 	}
 	slices.Sort(known)
 	elsewhere := map[string]bool{}
@@ -254,7 +258,8 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 
 // rivalsInHistory compares the newest commit with the regime before it, for each series that has a
 // point of this commit. A time that is unusable there can't be told. What is missing there is no rival: a commit of another
-// branch may be the one before, other arguments may have chosen less, or the benchmark was removed.
+// branch may be the one before, other arguments may have chosen less, or the benchmark was removed. What is new there can't
+// have become worse.
 func rivalsInHistory(d record.History) (all []rival) {
 	var tips []record.HistorySeries
 	for _, s := range d.Series {
@@ -301,7 +306,7 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 			why = "its values are not all positive, so that there is no ratio"
 		}
 		r := unanswered(question, why)
-		r.optional = !isTime(s.Quantity)
+		r.missing, r.optional = false, !isTime(s.Quantity)
 		return r
 	}
 	r := worseRival(s.Quantity, s.Name, s.Better, s.Tip.Change, comparisons, true)

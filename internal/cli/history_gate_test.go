@@ -14,13 +14,13 @@ import (
 
 // The gate judges the newest commit, also if its value is unusable: it once judged an older commit then. With a record
 // elsewhere it judged that one alone. What the newest commit has no result of once ended with 1, also if it was removed, not
-// asked for, or new on another branch.
+// asked for, or new on another branch; and so did the first four commits with a new benchmark, with --undecided pass, too.
 func TestGateJudgesTheNewestCommit(t *testing.T) {
 	unusable, failed := benchOf("Encode", 2e9), benchOf("Encode", 1)
 	unusable.Lower(stats.Unusable, "one repetition alone would have taken longer")
 	failed.Estimate, failed.Metrics = stats.NoEstimate("ns", "median"), nil
 	failed.Lower(stats.Unusable, "it crashed")
-	encode, decode := benchOf("Encode", 131), benchOf("Decode", 50)
+	encode, decode, fresh := benchOf("Encode", 131), benchOf("Decode", 50), benchOf("Fresh", 70)
 	both := []gobench.Report{encode, decode}
 	const gone = "missing at commit 0abc0014 but not at the commit before: time of example."
 	elsewhere := record.Programs{
@@ -44,6 +44,9 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 		"left out":                        {[][]gobench.Report{{decode}}, nil, 0, gone + "Encode"},
 		"slower, and one is left out":     {[][]gobench.Report{{benchOf("Encode", 200)}}, nil, 3, "time of example.Encode is slower"},
 		"gone since two commits":          {[][]gobench.Report{{decode}, {decode}}, nil, 0, ""},
+		"new":                             {[][]gobench.Report{{encode, decode, fresh}}, nil, 0, "not judged, since they are new at commit 0abc0014: time of example.Fresh"},
+		"new, and one is slower":          {[][]gobench.Report{{benchOf("Encode", 200), decode, fresh}}, nil, 3, "time of example.Encode is slower"},
+		"new at the commit before":        {[][]gobench.Report{{encode, decode, fresh}, {encode, decode, fresh}}, nil, 1, "time of example.Fresh is worse than before can't be told: there are too few records"},
 		"unusable at first":               {[][]gobench.Report{{unusable, decode}, both}, nil, 0, ""},
 		"slower, with a record elsewhere": {[][]gobench.Report{{benchOf("Encode", 200), decode}}, elsewhere, 3, "time of example.Encode is slower"},
 	} {
@@ -64,6 +67,13 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 			out, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
 			if said := strings.Join(strings.Fields(out+problems), " "); status != c.status || !strings.Contains(said, c.says) {
 				t.Errorf("status %d, want %d with %q: %s", status, c.status, c.says, said)
+			}
+			passing := c.status
+			if passing == 1 && len(c.last[0]) > 0 {
+				passing = 0
+			}
+			if _, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%", "--undecided", "pass"); status != passing {
+				t.Errorf("--undecided pass: status %d, want %d: %s", status, passing, problems)
 			}
 		})
 	}
