@@ -146,7 +146,7 @@ func TestWorkByClocks(t *testing.T) {
 }
 
 // A program that works until some time does all that it would do alone: what it waits for a CPU, here
-// three quarters of the time or more, does not show. It did a quarter of it.
+// three quarters of the time or more, does not show. It did a quarter of it. What the host takes does show.
 func TestWaitsAreHidden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: make test runs it")
@@ -156,7 +156,7 @@ func TestWaitsAreHidden(t *testing.T) {
 	c := program("works until some time")
 	c.CPUs = []int{0}
 	r := mustNoteClocks(t, c)
-	if r.Failure() != nil || r.Unclocked != nil || r.WaitNs() < worksNs/2 || r.CPUNs() < 0.8*worksNs {
+	if r.Failure() != nil || r.Unclocked != nil || r.WaitNs() < worksNs/2 || r.CPUNs() < worksNs/2 {
 		t.Errorf("%d ns of CPU time, %d ns waited, %d looks: %+v", r.CPUNs(), r.WaitNs(), r.ClockReads, r)
 	}
 }
