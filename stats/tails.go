@@ -129,9 +129,10 @@ func PercentileName(statistic string) string {
 //
 // If calls are equally likely to begin at any place within a step, the share of readings of at most k
 // steps is the mean of the durations' distribution function from k to k + 1 steps. Subtracting second
-// differences turns these means into the function's values at k + 1/2, and a monotone cubic connects
-// the values (Fritsch and Butland, "A method for constructing local monotone piecewise cubic
-// interpolants", SIAM J. Sci. Stat. Comput. 5, 1984).
+// differences turns these means into the function's values at k + 1/2, which lie between the means before and after, and
+// a monotone cubic connects the values (Fritsch and Butland, "A method for constructing local monotone piecewise cubic
+// interpolants", SIAM J. Sci. Stat. Comput. 5, 1984). Since the function only grows, the quantile is less than a step from
+// the first reading at or below which a share of p lies.
 func unrounded(sorted []float64, step, p float64) float64 {
 	const around = 4
 	share := func(k int) float64 {
@@ -141,7 +142,7 @@ func unrounded(sorted []float64, step, p float64) float64 {
 	middle := int(math.Round((Quantile(sorted, p) - sorted[0]) / step))
 	var at, below []float64
 	for k := middle - around; k <= middle+around; k++ {
-		value := share(k) - (share(k+1)-2*share(k)+share(k-1))/24
+		value := min(max(share(k)-(share(k+1)-2*share(k)+share(k-1))/24, share(k-1)), share(k+1))
 		if len(below) > 0 {
 			value = math.Max(value, below[len(below)-1])
 		}
@@ -159,5 +160,6 @@ func unrounded(sorted []float64, step, p float64) float64 {
 			hi = x
 		}
 	}
-	return (lo + hi) / 2
+	reading := sorted[sort.Search(len(sorted)-1, func(i int) bool { return float64(i+1) >= p*float64(len(sorted)) })]
+	return min(max((lo+hi)/2, reading-step), reading+step)
 }
