@@ -20,7 +20,7 @@ const (
 // the oscillator's true rate differs.
 //
 // Calibrate returns an error if the context ends, if the counter does not follow the reference,
-// or if the reference is too coarse for d.
+// if the reference is too coarse for d, or if either counts CPU time, which stands still while the calibration sleeps.
 func Calibrate(ctx context.Context, counter, reference *Clock, d time.Duration) (Rate, error) {
 	caveats := []string(nil)
 	if reference == nil {
@@ -29,6 +29,11 @@ func Calibrate(ctx context.Context, counter, reference *Clock, d time.Duration) 
 			return Rate{}, fmt.Errorf("calibrating %s: %w", counter.Name, err)
 		}
 		defer reference.Close()
+	}
+	for _, c := range []*Clock{counter, reference} {
+		if c.Kind == KindCPU {
+			return Rate{}, fmt.Errorf("calibrating %s against %s: %s counts CPU time, which stands still while the calibration sleeps: take a clock of wall time", counter.Name, reference.Name, c.Name)
+		}
 	}
 	sandwiches, err := sandwichesOver(ctx, counter, reference, d)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,6 +84,9 @@ func TestOpenSaysWhyNot(t *testing.T) {
 	}
 	if c, err := Open(context.Background(), time.Millisecond, "sundial", "go-time-now"); err != nil || c.Name != "go-time-now" {
 		t.Errorf("%v, %v: the second was there", c.Clock, err)
+	}
+	if _, err := Open(context.Background(), time.Millisecond); err == nil || strings.Contains(err.Error(), "%!") {
+		t.Errorf("without names: %v", err)
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()

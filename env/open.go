@@ -2,6 +2,7 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,7 +40,10 @@ func Open(ctx context.Context, calibration time.Duration, names ...string) (cloc
 		}
 		last = err
 	}
-	if len(names) == 1 {
+	switch len(names) {
+	case 0:
+		return clock.Rated{}, errors.New("no clock to open: name some, such as those of env.Clocks")
+	case 1:
 		return clock.Rated{}, last
 	}
 	return clock.Rated{}, fmt.Errorf("none of the clocks %s can be used; the last one: %w", strings.Join(names, ", "), last)

@@ -1,6 +1,7 @@
 package kbest
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -84,5 +85,5 @@ type TooSlowError struct {
 
 // Error says how long the call took, and what would help.
 func (e *TooSlowError) Error() string {
-	return fmt.Sprintf("kbest: %s: one call took %v, the limit is %v: raise CallLimit or give it less to do", e.Subject, e.Took, e.Limit)
+	return fmt.Sprintf("kbest: %s: one call took %v, the limit is %v: raise CallLimit or give it less to do", cmp.Or(e.Subject, "the subject"), e.Took, e.Limit)
 }

@@ -18,8 +18,10 @@ func (l Lab) Bernoulli(ctx context.Context, plan Plan) ([2]Result, error) {
 	lab, release := l.open()
 	defer release()
 	begun := lab.Clock.Read()
-	empty, err := lab.empty(ctx, plan)
-	loaded := newTally()
+	empty, loaded, err := newTally(), newTally(), plan.divisible()
+	if err == nil {
+		empty, err = lab.empty(ctx, plan)
+	}
 	if err == nil {
 		loaded, err = lab.series(ctx, l.Event, lab.left(plan, begun), string(Discrete), func(t *tally) bool {
 			return plan.Precision > 0 && lab.result(Discrete, t, empty, allTicks).Estimate.RelativeHalfWidth() <= plan.Precision

@@ -16,9 +16,12 @@ func (l Lab) Classic(ctx context.Context, plan Plan) (Result, error) {
 	var all []loop
 	var p pace
 	begun := lab.Clock.Read()
-	readNs, err := lab.readNs(ctx)
+	err := plan.divisible()
 	if err == nil {
-		p, err = lab.paceOf(ctx, readNs)
+		p.readNs, err = lab.readNs(ctx)
+	}
+	if err == nil {
+		p, err = lab.paceOf(ctx, p.readNs)
 	}
 	if err == nil {
 		err = lab.calibrateDelay(ctx)

@@ -275,3 +275,20 @@ func TestPlanHoldsItsPreparation(t *testing.T) {
 		}
 	}
 }
+
+// A plan with nothing to divide among empty trials and others never ended.
+func TestPlanWithoutLimits(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, plan := range []slowclock.Plan{{}, {Precision: 0.5}} {
+		lab, _ := faulty(1, clocktest.Faults{})
+		_, err := lab.Bernoulli(ctx, plan)
+		lab, _ = faulty(1, clocktest.Faults{})
+		_, err2 := lab.Classic(ctx, plan)
+		for _, err := range []error{err, err2} {
+			if err == nil || !strings.Contains(err.Error(), "set Duration or Trials") {
+				t.Errorf("%+v: %v", plan, err)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package slowclock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -32,7 +33,8 @@ type Lab struct {
 	Progress func(share float64, doing string)
 }
 
-// Plan says when a measurement ends: when the first of its limits is reached.
+// Plan says when a measurement ends: when the first of its limits is reached. Bernoulli and Classic divide the time, or
+// the trials, into parts before they begin, and refuse a plan that limits neither.
 type Plan struct {
 	// Duration limits the time of the trials by the slow clock. It includes their preparation,
 	// which takes up to some forty ticks and is never cut short. 0 is no limit.
@@ -269,6 +271,14 @@ func (l *laboratory) left(plan Plan, begun int64) Plan {
 		plan.Duration = max(1, plan.Duration-max(0, passed))
 	}
 	return plan
+}
+
+// divisible returns an error if the plan limits neither time nor trials.
+func (p Plan) divisible() error {
+	if p.Duration > 0 || p.Trials > 0 {
+		return nil
+	}
+	return errors.New("slowclock: the plan limits neither time nor trials, so that there is nothing to divide among its parts: set Duration or Trials")
 }
 
 // ticks returns the greatest number of ticks of the clock that the plan may take.
