@@ -52,15 +52,20 @@ type Building struct {
 	MayLack bool
 	// NoWorkspace compiles without a go.work, also where a folder above has one.
 	NoWorkspace bool
+
+	// temporary is the folder for temporary files of the go command, and of the linkers that it starts. Interrupted, they are
+	// killed, and leave their files behind.
+	temporary string
 }
 
 // tool runs the go command, and returns its standard output.
 func (b Building) tool(ctx context.Context, dir string, args ...string) (string, error) {
-	if !b.NoWorkspace {
-		return tool(ctx, dir, "go", args...)
+	env := append(os.Environ(), "GOTMPDIR="+b.temporary, "TMPDIR="+b.temporary)
+	if b.NoWorkspace {
+		env = append(env, "GOWORK=off")
 	}
-	env := slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "GOWORK=") })
-	return toolWith(ctx, append(env, "GOWORK=off"), dir, "go", args...)
+	unique := (&exec.Cmd{Env: env}).Environ() // the last of those with one name
+	return toolWith(ctx, unique, dir, "go", args...)
 }
 
 // flags returns the flags for go list and go test.
@@ -128,8 +133,15 @@ func quotedFields(text string) (fields []string) {
 }
 
 // Compile compiles the tests of the packages that the patterns name (go help
-// packages), as seen from dir, into the directory into.
+// packages), as seen from dir, into the directory into. The temporary files of the go command are in that directory, too.
 func Compile(ctx context.Context, dir, into string, patterns []string, building Building) (Build, error) {
+	var err error
+	if building.temporary, err = filepath.Abs(filepath.Join(into, "temporary")); err != nil {
+		return Build{}, err
+	}
+	if err := os.Mkdir(building.temporary, 0o700); err != nil {
+		return Build{}, err
+	}
 	packages, err := building.list(ctx, dir, patterns)
 	if err != nil {
 		return Build{}, err

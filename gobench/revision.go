@@ -88,6 +88,16 @@ func Workspace(ctx context.Context, dir string) string {
 	return file
 }
 
+// Temporary returns the folder that the user set for the temporary files of the go command (GOTMPDIR, or go env -w); empty if
+// none is set.
+func Temporary(ctx context.Context, dir string) string {
+	folder, err := tool(ctx, dir, "go", "env", "GOTMPDIR")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(folder, "\r\n")
+}
+
 // resolve returns the full name of a revision's commit.
 func resolve(ctx context.Context, dir, revision string) (string, error) {
 	if strings.HasPrefix(revision, "-") {

@@ -18,12 +18,16 @@ const (
 	scratchTree   = "tree"  // the beginning of the names of the worktrees of other revisions
 )
 
-// newScratch makes a folder for the compiled tests of a module and the other revision. First it removes the
-// folders of processes that were killed: the kernel has released the locks on their files. The owner's file
-// stays open, and locked, until the folder is removed.
+// newScratch makes a folder for the compiled tests of a module and the other revision, where the go command has its temporary
+// files. First it removes the folders of processes that were killed: the kernel has released the locks on their files. The
+// owner's file stays open, and locked, until the folder is removed.
 func newScratch(ctx context.Context, module string) (directory string, owner *os.File, err error) {
-	if directory, owner, err = newScratchIn(ctx, os.TempDir(), module); err != nil {
-		err = fmt.Errorf("a directory for the compiled tests: %w: set TMPDIR to one that can be written", err)
+	parent, variable := os.TempDir(), "TMPDIR"
+	if folder := gobench.Temporary(ctx, module); folder != "" {
+		parent, variable = folder, "GOTMPDIR"
+	}
+	if directory, owner, err = newScratchIn(ctx, parent, module); err != nil {
+		err = fmt.Errorf("a directory for the compiled tests: %w: set %s to one that can be written", err, variable)
 	}
 	return directory, owner, err
 }

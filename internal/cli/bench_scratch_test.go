@@ -119,3 +119,31 @@ func TestScratchIsClearedInAnyFolder(t *testing.T) {
 		t.Errorf("%s was left: %v", left, err)
 	}
 }
+
+// Who sets a folder for the go command's temporary files has its tests built and run there.
+func TestScratchLiesWhereGoHasItsFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the folder for temporary files is another variable's there")
+	}
+	usual, ofGo, settings := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(settings, []byte("GOTMPDIR="+ofGo+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", usual)
+	for _, c := range []struct{ variable, file, want string }{{"", "off", usual}, {ofGo, "off", ofGo}, {"", settings, ofGo}} {
+		t.Setenv("GOTMPDIR", c.variable)
+		t.Setenv("GOENV", c.file)
+		directory, owner, err := newScratch(t.Context(), ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner.Close()
+		if os.RemoveAll(directory); filepath.Dir(directory) != c.want {
+			t.Errorf("GOTMPDIR %q, settings in %s: %s, want it in %s", c.variable, c.file, directory, c.want)
+		}
+	}
+	t.Setenv("GOTMPDIR", filepath.Join(usual, "missing"))
+	if _, _, err := newScratch(t.Context(), "."); err == nil || !strings.Contains(err.Error(), "set GOTMPDIR to ") {
+		t.Errorf("a folder that is missing: %v", err)
+	}
+}
