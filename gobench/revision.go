@@ -3,8 +3,10 @@ package gobench
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,6 +24,9 @@ type Revision struct {
 
 	checkout, tree string
 }
+
+// ErrNoGit says that there is no git.
+var ErrNoGit = errors.New("there is no git command in PATH: install git, or add the folder of its git command to PATH")
 
 // removing is how long the removal of a revision may take.
 const removing = 30 * time.Second
@@ -70,9 +75,13 @@ func (r *Revision) HasModule() error {
 	return nil
 }
 
-// GitFolder returns the folder in which git keeps what belongs to the repository around dir.
+// GitFolder returns the folder in which git keeps what belongs to the repository around dir. The error is [ErrNoGit] if there is
+// no git.
 func GitFolder(ctx context.Context, dir string) (string, error) {
 	folder, err := tool(ctx, dir, "git", "rev-parse", "--git-common-dir")
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", ErrNoGit
+	}
 	if folder = strings.TrimRight(folder, "\r\n"); err != nil || filepath.IsAbs(folder) {
 		return folder, err
 	}
@@ -104,6 +113,9 @@ func resolve(ctx context.Context, dir, revision string) (string, error) {
 		return "", fmt.Errorf("%q is no revision: give a commit, branch or tag", revision)
 	}
 	commit, err := tool(ctx, dir, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", ErrNoGit
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()

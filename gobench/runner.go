@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"chronoscope/machine"
@@ -167,6 +168,9 @@ func (p Processes) test(ctx context.Context, b Benchmark, traced bool, env []str
 		start = func(ctx context.Context) (process.Run, error) { return p.Launcher.Run(ctx, command) }
 	}
 	run, err := start(limited)
+	if _, unstarted := errors.AsType[*process.StartError](err); unstarted && errors.Is(err, syscall.EACCES) { // it was just built
+		err = fmt.Errorf("starting %s: %w: its folder may be mounted noexec: set TMPDIR (or GOTMPDIR, if that is set) to one in which programs may be started", b.Binary, syscall.EACCES)
+	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = &FailedError{Benchmark: b, Why: fmt.Sprintf("it still ran after %v, and was ended: allow it more with %s", p.Timeout, remedy.Of(remedy.Timeout)), Output: output.String()}
 	}

@@ -68,3 +68,12 @@ func TestBrokenPackages(t *testing.T) {
 		}
 	}
 }
+
+// Without a git command in PATH, the revision was called none of the checkout.
+func TestOtherRevisionWithoutGit(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	e := benchExperiment{flags: &benchFlags{directory: ".", against: "HEAD"}}
+	if _, err := e.checkOut(t.Context()); err == nil || !strings.Contains(err.Error(), "install git") || strings.Contains(err.Error(), "revision") {
+		t.Errorf("%v", err)
+	}
+}

@@ -191,7 +191,10 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 // file system of the working tree: the benchmarks of both find their files equally fast. e.undo removes it.
 func (e *benchExperiment) checkOut(ctx context.Context) (*gobench.Revision, error) {
 	parent, err := gobench.GitFolder(ctx, e.flags.directory)
-	if err != nil {
+	switch {
+	case errors.Is(err, gobench.ErrNoGit):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%q is no revision of a git checkout around %s: %w", e.flags.against, e.flags.directory, err)
 	}
 	directory, owner, err := newScratchIn(ctx, parent, e.flags.directory)
