@@ -195,6 +195,9 @@ func TestAccountOfARealModule(t *testing.T) {
 		if !(o.ExactAllocs && o.ExactBytes) || b.Accounts && (o.WallNs > o.ProcessNs-500e6 || !(o.CPUNs < o.ProcessNs-500e6)) {
 			t.Errorf("%+v", o)
 		}
+		if o.Began.At.IsZero() != o.Around.At.IsZero() || float64(o.Around.At.Sub(o.Began.At)) < processNs(o) && !o.Around.At.IsZero() {
+			t.Errorf("looked from %v to %v around a process of %v ns", o.Began.At, o.Around.At, processNs(o))
+		}
 	}
 	for _, m := range metricsOf([]Repetition{rep}) {
 		if want := map[string]float64{AllocsUnit: 1. / 16, bytesUnit: 896. / 16}[m.Unit]; math.Abs(m.Value-want) > 0.01*want {

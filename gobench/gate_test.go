@@ -111,14 +111,27 @@ func TestFarSlowerHasNoGap(t *testing.T) {
 }
 
 // A single run beside programs that are not seen may have waited for a server that they delayed: unchanged code was far beyond.
+// What they used at most, by looks before and after the run, was not asked, so that what became far slower was passed over where
+// any process came or went.
 func TestSingleRunBesideUnseenPrograms(t *testing.T) {
+	const unknown, nobody, one = -1, 0, 1
 	for _, c := range []struct {
 		idles, waitNs, othersNs float64
+		unseen                  float64 // CPUs that others use by /proc/stat
 		far                     bool
-	}{{0, 0, math.NaN(), true}, {0.9, 0, math.NaN(), false}, {0.9, 0, 0, true}, {0, math.NaN(), math.NaN(), true}, {0.9, math.NaN(), math.NaN(), false}} {
+	}{
+		{0, 0, math.NaN(), unknown, true}, {0.9, 0, math.NaN(), unknown, false}, {0.9, 0, 0, unknown, true},
+		{0, math.NaN(), math.NaN(), unknown, true}, {0.9, math.NaN(), math.NaN(), unknown, false},
+		{0.9, 0, math.NaN(), nobody, true}, {0.9, 0, math.NaN(), one, false}, {0, 0, math.NaN(), one, true},
+	} {
 		var results []*Result
 		for _, ns := range []float64{20e9, 43e9} {
-			s := &Series{first: Observation{N: fewestFew, Procs: 1, TimedNs: ns, WallNs: ns, CPUNs: ns * (1 - c.idles), WaitNs: c.waitNs, OthersNs: c.othersNs}}
+			o := Observation{N: fewestFew, Procs: 1, TimedNs: ns, WallNs: ns, CPUNs: ns * (1 - c.idles), WaitNs: c.waitNs, OthersNs: c.othersNs}
+			if c.unseen != unknown {
+				o.Began = Around{At: time.Unix(1, 0), RanNs: 5e9, OwnNs: 1e9}
+				o.Around = Around{At: time.Unix(1, int64(ns)), RanNs: 5e9 + o.CPUNs + c.unseen*ns, OwnNs: 1e9 + o.CPUNs}
+			}
+			s := &Series{first: o}
 			s.standIn()
 			results = append(results, Conclude(s, quickGate(7*time.Second, 0), quietSetting()))
 		}

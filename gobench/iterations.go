@@ -167,9 +167,13 @@ func alike(group []*Series) {
 	}
 }
 
-// standIn makes the first run the only repetition.
+// standIn makes the first run the only repetition. No others tell what other programs used meanwhile on average: if it is not
+// known, the looks before and after the run bound it.
 func (s *Series) standIn() {
 	s.tooSlow, s.few, s.many = true, 0, s.first.N
+	if math.IsNaN(s.first.OthersNs) {
+		s.first.OthersNs = s.first.Around.mostOthersNs(s.first.Began)
+	}
 	layout, _ := s.Benchmark.next(nil)
 	s.Repetitions = []Repetition{{Many: s.first, Traced: true, Layout: layout}}
 }

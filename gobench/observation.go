@@ -48,10 +48,10 @@ type Observation struct {
 	// SlowedBefore and SlowedAfter are the shares by which independent instructions took longer than on cores
 	// that nothing shares, just before and just after the process; NaN if unknown.
 	SlowedBefore, SlowedAfter float64
-	// OthersNs is the CPU time of other processes meanwhile; NaN if unknown. Around is a look at that of all processes at
-	// the end of the run, for when it is.
-	OthersNs float64
-	Around   Around
+	// OthersNs is the CPU time of other processes meanwhile; NaN if unknown. Began and Around are looks at that of all processes
+	// before and after the run, for when it is.
+	OthersNs      float64
+	Began, Around Around
 	// Metrics has what else the benchmark reported per operation.
 	Metrics []Metric
 	// Apart is set if the loop stops its timer, so that each call was timed by itself.

@@ -74,8 +74,9 @@ type Result struct {
 	paired                      *Result                          // see inPairs; nil if it is the result itself
 }
 
-// ranOnce reports whether a single run stands for the repetitions, since none of them fits into the time. It does not if unseen
-// programs may have had the CPU of a process for which the run waited: its bounds allow for that only if waits are unknown.
+// ranOnce reports whether a single run stands for the repetitions, since none of them fits into the time. It does not if other
+// programs may have had the CPU of a process for which the run waited, for an unknown time: its bounds allow for that only if waits
+// are unknown, too.
 func (r *Result) ranOnce() bool {
 	k := r.timed.kind
 	unseen := k.mayBlock && k.othersUnknown() && !math.IsNaN(k.waitPerTimed)

@@ -65,7 +65,7 @@ func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Ob
 // run runs a benchmark with more variables in its environment.
 func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env ...string) (Observation, error) {
 	// With -test.v name and result are printed together, whatever the benchmark prints.
-	before := p.slowed()
+	before, began := p.slowed(), lookAround()
 	p.Others.Look(0, nil)
 	p.throttled()
 	noted := notesOf(b.Binary, n)
@@ -87,7 +87,7 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 		return o, failed(fmt.Sprintf("it was to run %d iterations, and ran %d", n, o.N))
 	}
 	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
-	o.SlowedBefore, o.SlowedAfter, o.OthersNs, o.Around, o.Throttled = before, after, math.NaN(), around, throttled
+	o.SlowedBefore, o.SlowedAfter, o.OthersNs, o.Began, o.Around, o.Throttled = before, after, math.NaN(), began, around, throttled
 	if others.Known {
 		otherCPUs := math.Max(1, float64(runtime.NumCPU()-1)) // at least one: other CPUs may exist that this process may not use
 		o.OthersNs = math.Min(float64(others.CPUNs), otherCPUs*o.WallNs)

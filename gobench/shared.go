@@ -63,6 +63,11 @@ func (a Around) othersSince(before Around) float64 {
 	return math.Max(0, ranNs-ownNs-aroundErrorNs) / passedNs
 }
 
+// mostOthersNs returns the CPU time that others used at most since an earlier look; NaN if unknown.
+func (a Around) mostOthersNs(before Around) float64 {
+	return a.othersSince(before)*float64(a.At.Sub(before.At)) + 2*aroundErrorNs
+}
+
 // othersAround returns how many CPUs others used on average from the first of the repetitions to the last; NaN if unknown.
 func othersAround(repetitions []Repetition) float64 {
 	var first, last Around
