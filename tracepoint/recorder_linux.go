@@ -413,11 +413,6 @@ func (r *Recorder) Wait(d time.Duration) (full bool) {
 	return err == nil && n > 0
 }
 
-// Now returns the present time of CLOCK_MONOTONIC, by which events are timed, in nanoseconds.
-func Now() int64 {
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
-		return 0
-	}
-	return now.Nano()
-}
+// Now returns the present time by the clock of the events, in nanoseconds: CLOCK_MONOTONIC of the machine, even if a time
+// namespace shifts it for this process. Before a recorder was opened it may be the shifted one.
+func Now() int64 { return perfring.Now() }

@@ -298,3 +298,43 @@ func disturbed() string {
 	}
 	return fmt.Sprint(seen, " events, and none of the calling thread")
 }
+
+// Events come between two readings of Now, also if a time namespace shifts CLOCK_MONOTONIC for this process: else a recording
+// has none of its time. Half of the shift of a second is allowed for.
+func TestTimeNamespace(t *testing.T) {
+	const child, offNs = "TRACEPOINT_TEST_TIME", 5e8
+	if os.Getenv(child) == "" {
+		mustOpen(t)
+		namespace := []string{"-fT", "--monotonic", "1", "--boottime", "1"}
+		if said, err := exec.Command("unshare", append(namespace, "true")...).CombinedOutput(); err != nil {
+			t.Skipf("no time namespace: %v: %s", err, said)
+		}
+		c := exec.Command("unshare", append(namespace, os.Args[0], "-test.run=^TestTimeNamespace$")...)
+		c.Env = append(os.Environ(), child+"=1")
+		if said, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, said)
+		}
+		return
+	}
+	r, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	program, before := exec.Command("true"), Now()
+	if err := program.Run(); err != nil {
+		t.Fatal(err)
+	}
+	after, seen := Now(), 0
+	time.Sleep(2 * late)
+	for _, e := range r.TakeAll() {
+		if pid := int32(program.Process.Pid); e.Thread == pid || e.Other == pid {
+			if seen++; e.AtNs < before-offNs || e.AtNs > after+offNs {
+				t.Fatalf("%+v is not between %d and %d", e, before, after)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no event of a program")
+	}
+}

@@ -18,8 +18,15 @@ type Ring struct {
 }
 
 // Open opens an event of a thread on a CPU, with a buffer of the given number of pages, a power of two.
-// Its errors are those of the system.
+// Before the first one it compares the clock of the records with that of [Now]. Its errors are those of the system.
 func Open(attr *unix.PerfEventAttr, thread, cpu, pages int) (*Ring, error) {
+	if err := compareOnce(); err != nil {
+		return nil, err
+	}
+	return open(attr, thread, cpu, pages)
+}
+
+func open(attr *unix.PerfEventAttr, thread, cpu, pages int) (*Ring, error) {
 	attr.Size = uint32(unsafe.Sizeof(*attr))
 	fd, err := unix.PerfEventOpen(attr, thread, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
