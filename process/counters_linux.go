@@ -8,11 +8,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"chronoscope/internal/perfring"
 	"chronoscope/machine"
 )
 
-// readThread reads the kernel's counters of a thread from /proc/TID/schedstat. ReadNs is by the system's
-// monotonic clock. Its error is [machine.ErrUncounted] if the thread has not run, or the kernel does not count.
+// readThread reads the kernel's counters of a thread from /proc/TID/schedstat. ReadNs is by the clock of the
+// events. Its error is [machine.ErrUncounted] if the thread has not run, or the kernel does not count.
 func readThread(id int) (Thread, error) {
 	name := fmt.Sprintf("/proc/%d/schedstat", id)
 	text, err := readLine(name)
@@ -20,11 +21,12 @@ func readThread(id int) (Thread, error) {
 		return Thread{}, err
 	}
 	thread, err := parseThread(name, text)
-	thread.ID, thread.ReadNs = id, monotonicNs()
+	thread.ID, thread.ReadNs = id, perfring.Now()
 	return thread, err
 }
 
-// monotonicNs returns the current time by the clock of the events.
+// monotonicNs returns the current time by CLOCK_MONOTONIC, which programs read as well. In a time namespace, the events have
+// another time: that of [perfring.Now].
 func monotonicNs() int64 { return clockNs(unix.CLOCK_MONOTONIC) }
 
 // clockNs returns what a clock of the kernel shows (clock_gettime(2)); 0 if it can't be read.

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"chronoscope/internal/perfring"
 	"chronoscope/machine"
 )
 
@@ -97,7 +98,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	}
 	a := awaited{pid: p.pid, pidfd: p.fd, watch: w, waitNs: with.waitNs, before: before, after: time.Now(), long: with.lasted > 2*attentive, drain: c.Drain, drainFDs: c.DrainFDs}
 	r, err = a.await(ctx)
-	startWaitNs, noticedNs := with.unnoticedNs+max(0, p.waitedNs-with.waitedNs), monotonicNs()
+	startWaitNs, noticedNs := with.unnoticedNs+max(0, p.waitedNs-with.waitedNs), perfring.Now()
 	with.lasted, with.waitedNs = time.Since(a.after), with.waitNs()
 	w.killLeft(p.pid)
 	r.Untraced, r.Unnoted, r.Unclocked, r.StartWaitNs = refused, refused, refused, startWaitNs
@@ -394,7 +395,7 @@ func (c Command) fork(files [3]*os.File, traced bool, waitNs func() int64) (p st
 		Dir: c.Dir, Env: env, Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
 		Sys: attr,
 	})
-	p.seenNs = monotonicNs()
+	p.seenNs = perfring.Now()
 	if cpu, err := machine.CurrentCPU(); err == nil {
 		p.cpu = cpu
 	}
