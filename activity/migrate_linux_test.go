@@ -1,6 +1,9 @@
 package activity
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,6 +60,46 @@ func TestMovedThreadHasMigrated(t *testing.T) {
 	}
 	if called[Migrated]+called[Throttled]+called[Stopped] != elsewhere || called[Migrated] == 0 {
 		t.Errorf("of %d times that the thread was found elsewhere %d are called migrated: %v", elsewhere, called[Migrated], called)
+	}
+}
+
+// A thread that is bound to a CPU, and moved to another one, ends its trace there and says so. An earlier version recorded on,
+// and explained the gaps by the events of the CPU that the thread had left.
+func TestTraceEndsWhereItsThreadIsMoved(t *testing.T) {
+	cpus, err := machine.Affinity()
+	if err != nil || len(cpus) < 2 {
+		t.Skipf("there are no two CPUs to move a thread between: %v, %v", cpus, err)
+	}
+	from, to := cpus[1], cpus[0]
+	spells, movedAt := 0, time.Time{}
+	moves := &witness{Context: t.Context(), spell: func() bool {
+		if spells++; spells == 20 {
+			var set unix.CPUSet
+			set.Set(to)
+			if err := unix.SchedSetaffinity(0, &set); err != nil {
+				t.Error(err)
+			}
+			movedAt = time.Now()
+		}
+		return spells > 20 && time.Since(movedAt) > time.Second
+	}}
+	trace, err := Record(moves, childClock(), 1, Options{Duration: LongestDuration, CPU: from, Root: os.DirFS("/")})
+	if err != nil {
+		t.Fatalf("it went on after the move: %v", err)
+	}
+	a := Analyse(trace)
+	tiles(t, trace)
+	want := fmt.Sprintf("CPU %d: its thread was moved to CPU %d after ", from, to)
+	if n := strings.Count(strings.Join(a.Caveats, "\n"), want); n != 1 {
+		t.Errorf("%d caveats are like %q: %q", n, want, a.Caveats)
+	}
+	for i, j := range trace.Joins {
+		if j.Use.CPU == from {
+			continue
+		}
+		if i != len(trace.Joins)-1 || a.Causes[Migrated].Count+a.Causes[Throttled].Count == 0 {
+			t.Errorf("join %d of %d is on CPU %d; causes %v", i, len(trace.Joins), j.Use.CPU, a.Causes)
+		}
 	}
 }
 

@@ -135,6 +135,7 @@ type recorder struct {
 	lookedAt    int64
 	lookTook    int64 // how long the look after last took, in ticks; 0 if there was none
 	pending     int   // index of the first gap whose look was interrupted, -1 for none
+	moved       bool  // a look found the thread on another CPU than its own
 	turn        turn  // the latest turn
 	opened      turn  // the turn with which the trace begins
 }
@@ -252,7 +253,7 @@ func (r *recorder) run(ctx context.Context) {
 	end := r.start + duration
 	r.keep(first)
 	for more := 0; ; {
-		if r.last >= end || t.LateNs > 0 || len(t.Gaps) >= r.options.MostGaps || ctx.Err() != nil {
+		if r.last >= end || t.LateNs > 0 || r.moved || len(t.Gaps) >= r.options.MostGaps || ctx.Err() != nil {
 			if more++; more > mostLateLooks || !r.unsettled() {
 				break
 			}
@@ -411,6 +412,11 @@ func (r *recorder) join(gap int, between bool) {
 	use, err := r.thread.Look()
 	if err != nil {
 		return
+	}
+	if t.CPU >= 0 && use.CPU != t.CPU && !r.moved {
+		// What follows would be explained by the events and interrupts of a CPU that the thread does not have.
+		r.moved = true
+		t.Caveats = append(t.Caveats, fmt.Sprintf("CPU %d: its thread was moved to CPU %d after %.3g s: the CPU went offline or out of this process's cpuset; the trace ends there", t.CPU, use.CPU, t.Ns(r.last-r.start)/1e9))
 	}
 	took := r.clock.Read() - r.last
 	if took > t.Gaps[gap].Ticks || t.Ns(took) > longLookNs {
