@@ -30,11 +30,12 @@ func (c Command) run(ctx context.Context, files [3]*os.File) (r Run, err error) 
 }
 
 // onThreadOfItsOwn calls do on a thread that has no children and is not the first one, and ends the thread. It
-// holds threads that don't qualify until it has found one.
+// holds threads that don't qualify until it has found one. Where the system refuses to tell of children, any thread
+// qualifies: there, do can't wait for one that is not its own either.
 func onThreadOfItsOwn(do func()) {
 	runtime.LockOSThread()
 	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WNOTHREAD|unix.WALL, nil)
-	if err == unix.ECHILD && unix.Gettid() != unix.Getpid() {
+	if err != nil && unix.Gettid() != unix.Getpid() {
 		do()
 		return
 	}

@@ -142,6 +142,7 @@ var deniable = map[string]uint32{
 	"sched_setaffinity": unix.SYS_SCHED_SETAFFINITY,
 	"sysinfo":           unix.SYS_SYSINFO,
 	"wait4":             unix.SYS_WAIT4,
+	"waitid":            unix.SYS_WAITID,
 }
 
 // without implements "without CALL[,CALL ...]": it runs the command with these system calls denied,
