@@ -48,7 +48,7 @@ func (o *fileWatch) add(dirs ...string) {
 // follow watches the files of a stopped thread and of its process.
 func (o *fileWatch) follow(thread, process int) {
 	if o != nil {
-		o.add(fmt.Sprintf("/proc/%d", process), fmt.Sprintf("/proc/%d", thread), fmt.Sprintf("/proc/%d/task/%d", process, thread))
+		o.add(procFile(process, ""), procFile(thread, ""), procFile(process, fmt.Sprintf("task/%d", thread)))
 	}
 }
 

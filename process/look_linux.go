@@ -13,14 +13,17 @@ import (
 // Look returns the counters of a running process.
 func Look(pid int) (Snapshot, error) {
 	var s Snapshot
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err := ProcError(); err != nil {
+		return s, fmt.Errorf("looking at process %d: %w", pid, err)
+	}
+	stat, err := os.ReadFile(procFile(pid, "stat"))
 	if err != nil {
 		return s, fmt.Errorf("looking at process %d: %w: check that it runs", pid, err)
 	}
 	if s.UserNs, s.SystemNs, s.MinorFaults, s.MajorFaults, err = parseStat(stat); err != nil {
 		return s, fmt.Errorf("looking at process %d: %w", pid, err)
 	}
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	entries, err := os.ReadDir(procFile(pid, "task"))
 	if err != nil {
 		return s, fmt.Errorf("looking at the threads of process %d: %w", pid, err)
 	}
@@ -35,10 +38,9 @@ func Look(pid int) (Snapshot, error) {
 		} else {
 			unread = err
 		}
-		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id)); err == nil {
-			s.VoluntarySwitches += parseCount(text, "voluntary_ctxt_switches:", "")
-			s.InvoluntarySwitches += parseCount(text, "nonvoluntary_ctxt_switches:", "")
-		}
+		status := statusOf(id)
+		s.VoluntarySwitches += parseCount(status, "voluntary_ctxt_switches:", "")
+		s.InvoluntarySwitches += parseCount(status, "nonvoluntary_ctxt_switches:", "")
 	}
 	s.MaxRSSBytes = peakResident(pid)
 	if len(s.Threads) == 0 {

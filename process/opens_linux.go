@@ -88,7 +88,7 @@ func (o *opens) look(thread int, info *syscallInfo, sinceStart time.Duration) fi
 		if fd := int32(info.args[0]); call.arg > 0 && fd != unix.AT_FDCWD {
 			from = fmt.Sprintf("fd/%d", fd)
 		}
-		dir, err := os.Readlink(fmt.Sprintf("/proc/%d/%s", thread, from))
+		dir, err := os.Readlink(procFile(thread, from))
 		if err != nil {
 			return nothing
 		}

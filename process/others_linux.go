@@ -29,6 +29,9 @@ type usage struct{ cpuNs, waitNs int64 }
 
 // OpenOthers begins to watch. It returns an error if not all processes can be seen, as in a container.
 func OpenOthers() (*Others, error) {
+	if err := ProcError(); err != nil {
+		return nil, err
+	}
 	const kthreadd = "/proc/2/comm" // the parent of the kernel's threads
 	if name, err := os.ReadFile(kthreadd); err != nil || string(name) != "kthreadd\n" {
 		return nil, fmt.Errorf("%s is not that of kthreadd: processes of this machine are hidden here", kthreadd)
@@ -187,7 +190,7 @@ func parseTasks(text string) tasks {
 
 // waitOf returns the time for which the threads of a process have waited for a CPU.
 func waitOf(pid int) (ns int64) {
-	for _, id := range numbersIn(fmt.Sprintf("/proc/%d/task", pid)) {
+	for _, id := range numbersIn(procFile(pid, "task")) {
 		if thread, err := readThread(id); err == nil {
 			ns += thread.WaitNs
 		}
