@@ -29,6 +29,9 @@ func (r *Run) bound(cpus int) {
 func (r *Run) byEvents(cpus int) {
 	t := &r.traced
 	r.BlockedNs = math.Max(0, t.idleNs-t.leaderWake.ns()-t.othersWake.highNs)
+	if r.WaitOf == process.NoThread { // all of the idle time may have been waits for a CPU
+		r.BlockedNs = math.NaN()
+	}
 	stopped, stolen := float64(r.StoppedNs), t.stolenNs
 	if t.threads > 1 { // only the process's account tells of their steal, and not when it was
 		stolen = math.Max(stolen, t.ranNs-float64(r.CPUNs()))
@@ -183,7 +186,9 @@ func (r *Run) takeOffDisturbance(noise env.Disturbance, bytes, mostColdNs float6
 		low, high = r.traced.low, r.traced.high
 	}
 	share := math.Min(env.MostLost, noise.LostShare)
-	r.InterruptsNs = low.ranNs * share
+	if r.InterruptsNs = low.ranNs * share; !noise.Known() {
+		r.InterruptsNs = math.NaN()
+	}
 	// The kernel notes the loss of a CPU after the interrupt that caused it, and its return before the thread goes on.
 	each, least := machine.UsualSwitchNs+machine.UsualColdNs, 0.0
 	if ns := noise.SwitchNs; ns > 0 {

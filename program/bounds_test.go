@@ -171,3 +171,18 @@ func TestMovesAreCounted(t *testing.T) {
 		t.Errorf("%v: %d preemptions, %d moves", ok, found.preemptions, found.moves)
 	}
 }
+
+// What the system does not tell is unknown, and not 0. A program sleeps for 8 of its 10 ms, and without accounts of its
+// threads all of that may have been a wait for a CPU. Without a look at the CPUs, what interrupts took is not known.
+func TestUntoldIsUnknown(t *testing.T) {
+	run := begun().at(1, process.Blocked, 1, 1, 0).at(9, process.SwitchedIn, 1, 1, 0).at(10, process.Exited, 1, 1, 0).run(10, 2)
+	run.WaitOf, run.Threads = process.NoThread, nil
+	s := series{probed: true}
+	s.take(background, &run, 1)
+	if run.takeOffDisturbance(env.Disturbance{}, 0, math.Inf(1)); !run.noted || !math.IsNaN(run.BlockedNs) || !math.IsNaN(run.InterruptsNs) {
+		t.Errorf("noted: %t; blocked for %v ns; interrupts took %v ns", run.noted, run.BlockedNs, run.InterruptsNs)
+	}
+	if run.takeOffDisturbance(env.Disturbance{Noise: quiet.Noise}, 0, math.Inf(1)); math.IsNaN(run.InterruptsNs) {
+		t.Error("what interrupts took is known")
+	}
+}

@@ -124,7 +124,7 @@ func (s *series) suits() error {
 	}
 	atOnce, noted := s.atOnceShares()
 	switch blocked := s.blockedShare(); {
-	case !noted:
+	case !noted || math.IsNaN(blocked):
 		return fmt.Errorf("the kernel does not tell when the threads of %s ran", s.command.Name)
 	case blocked > mostBlocked:
 		return fmt.Errorf("%s waits for something other than a CPU for %.2g times as long as it computes", s.command.Name, blocked)
@@ -252,7 +252,7 @@ func (m *measurement) duet(ctx context.Context) error {
 	switch {
 	case err != nil:
 		d.failure = fmt.Errorf("when both ran at the same time, %w", err)
-	case runs[0].noted && runs[1].noted:
+	case runs[0].noted && runs[1].noted && !math.IsNaN(runs[0].BlockedNs+runs[1].BlockedNs):
 		for i, r := range runs {
 			d.runs[i] = append(d.runs[i], DuetRun{CPUNs: r.ownCPUNs(), BlockedNs: r.BlockedNs})
 		}

@@ -119,7 +119,7 @@ func (c *conclusion) judgeSources() {
 		case !r.noted:
 			unnoted, why = unnoted+1, r.Unwatched
 		}
-		if r.ThrottledNs > 0 || math.IsNaN(r.ThrottledNs) && !math.IsNaN(r.StealNs) {
+		if r.throttled {
 			throttled++
 		}
 	}

@@ -20,8 +20,11 @@ type Run struct {
 	RunqueueWaitNs float64
 	// StealNs is the steal of all CPUs since the last look at the machine, in steps of 10 ms. ThrottledNs is
 	// the time since then for which CPU quotas stopped the control groups of this process, summed over CPUs and groups. It is 0
-	// without control groups, and NaN if a group does not tell. Both are NaN without a look after the run, as after short runs.
+	// without control groups, and NaN if a group does not tell, or /proc does not tell the groups. Both are NaN without a look
+	// after the run, as after short runs.
 	StealNs, ThrottledNs float64
+	// throttled says that a control group of this process was throttled since the last look.
+	throttled bool
 	// Contention tells how far programs competed for the machine's CPUs since the last look. Its Stretches
 	// are 0 without a look after the run, as after short runs.
 	Contention machine.Contention
@@ -37,7 +40,7 @@ type Run struct {
 	diskNs    float64
 	// elsewhere is the number of other CPUs that others used on average during the run; NaN if unknown.
 	elsewhere float64
-	// InterruptsNs is the time that interrupts typically take from the run's CPU time.
+	// InterruptsNs is the time that interrupts typically take from the run's CPU time; NaN if unknown.
 	InterruptsNs float64
 	// CoreHz is the core's rate before the run, or after a long run the mean of before and after; NaN if unknown.
 	CoreHz float64

@@ -37,6 +37,7 @@ type runner struct {
 	lookedAt  time.Time  // when the machine was last looked at
 	seen      neighbours // the sum of the looks since the last run
 	stolenNs  float64    // the CPUs' steal at the last look
+	throttled bool       // a control group was, at the last look
 	stopped   float64    // the time for which control groups were stopped, in nanoseconds, at the last look
 	hz        float64    // the core's rate at ratedAt
 	ratedAt   time.Time
@@ -138,10 +139,11 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 	}
 	if now := time.Now(); now.Sub(r.lookedAt) > lookEvery {
 		run.StealNs, run.ThrottledNs, run.Contention = r.look()
+		run.throttled = r.throttled
 	}
 	run.around, r.seen = r.seen, neighbours{}
 	run.disks, r.disksSeen = r.disksSeen, diskUse{}
-	if run.ThrottledNs != 0 && !math.IsNaN(run.StealNs) {
+	if run.throttled {
 		run.Why = append(run.Why, "a control group that holds this process was throttled")
 	}
 	run.pause = r.sharing.pauseAfter(ctx, c.Name, &run)
@@ -233,7 +235,10 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 		now = all.StolenNs
 	}
 	stolenNs, r.stolenNs = now-r.stolenNs, now
-	if r.throttle.Throttled() {
+	if process.ProcError() != nil {
+		throttledNs = math.NaN()
+	}
+	if r.throttled = r.throttle.Throttled(); r.throttled {
 		stopped := r.throttle.StoppedNs()
 		throttledNs, r.stopped = stopped-r.stopped, stopped
 	}

@@ -31,6 +31,9 @@ func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
 			return d, err
 		}
 	}
+	if err := process.ProcError(); err != nil {
+		e.caveat("how long programs wait for a CPU is not known: %v", err)
+	}
 	e.bar.show(0, "looking at the machine")
 	setting, release, err := program.Here(ctx, program.Setting{CPUs: len(e.cpus), Nice: e.flags.nice, Reach: reachHere(e.header.Machine)})
 	defer release()

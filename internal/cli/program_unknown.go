@@ -15,7 +15,7 @@ var unknownOfRuns = []struct {
 	{func(r program.RunReport) bool { return !r.RunqueueWaitNs.Known() }, "runqueue_wait_ns is null where the system does not tell how long threads waited for a CPU"},
 	{func(r program.RunReport) bool { return !r.BlockedNs.Known() }, "blocked_ns is null where the system does not tell when threads gave up their CPU"},
 	{func(r program.RunReport) bool { return !r.StealNs.Known() }, "steal_ns is null of runs during which the system's account was not looked at: it is, every few milliseconds"},
-	{func(r program.RunReport) bool { return !r.ThrottledNs.Known() }, "throttled_ns is null of runs during which the control groups were not looked at (every few milliseconds), or where they only tell that they were throttled"},
+	{func(r program.RunReport) bool { return !r.ThrottledNs.Known() }, "throttled_ns is null of runs during which the control groups were not looked at (every few milliseconds), or where they only tell that they were throttled, or /proc does not tell which they are"},
 	{func(r program.RunReport) bool { return !r.InterruptsNs.Known() }, "interrupts_ns is null where what interrupts the CPUs is not known"},
 	{func(r program.RunReport) bool { return r.MaxRSSBytes == nil }, "max_rss_bytes is null of runs that were not traced: it would hold the memory of this command, too"},
 	{func(r program.RunReport) bool { return !r.CoreHz.Known() }, "core_hz is null where the core's rate can't be measured"},

@@ -23,6 +23,7 @@ var sandboxes = map[string]func(){
 	"on-one-cpu":    onOneCPU,
 	"as-nobody":     asNobody,
 	"in-empty-root": inEmptyRoot,
+	"with-old-proc": withOldProc,
 	"without":       without,
 }
 
@@ -81,6 +82,11 @@ func inEmptyRoot() {
 	}
 	atEnd = func() { os.RemoveAll(root) }
 	run(append([]string{"/chronoscope"}, os.Args[2:]...), sandbox)
+}
+
+// withOldProc runs the command in a PID namespace of its own, with the /proc of the one around it.
+func withOldProc() {
+	run(os.Args[1:], &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID})
 }
 
 // copyFile copies a program.
