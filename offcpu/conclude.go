@@ -184,6 +184,8 @@ func (r *Result) judge() {
 	r.Judgement = stats.NewJudgement()
 	share, open := shareOf(r.Parts, Unknown), shareOf(r.Wall, NotWoken)
 	switch {
+	case r.RecordedNs <= 0:
+		r.Lower(stats.Unusable, "by the clock of the kernel's events no time passed: allow this command to read CLOCK_MONOTONIC (clock_gettime)")
 	case r.ThreadNs <= 0:
 		r.Lower(stats.Unusable, "no thread was seen: check that the process runs while it is recorded")
 	case share > unusableShare:

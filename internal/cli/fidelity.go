@@ -277,7 +277,7 @@ func pick(clocks []clock.Rated, missing []*clock.Unavailable, flag, name string,
 	if name != "" {
 		return clock.Rated{}, usagef("%s: %s can't be compared with itself: choose another clock", flag, name)
 	}
-	return clock.Rated{}, fmt.Errorf("%s: none of %s can be read here: name another clock", flag, strings.Join(usual, ", "))
+	return clock.Rated{}, fmt.Errorf("none of %s can be read here: name another clock (%s)", strings.Join(usual, ", "), flag)
 }
 
 // trustVerdicts returns the verdicts of all sandwiches and checks.
