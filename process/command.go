@@ -301,6 +301,8 @@ func (e *StartError) remedy() string {
 		return "check that nobody writes to it"
 	case is(syscall.ENOEXEC):
 		return "check that it was built for this machine, or that a script begins with #! and its interpreter"
+	case is(syscall.EPERM):
+		return "see what forbids it, such as a container's seccomp profile or a security module"
 	case errors.Is(e.Err, fs.ErrPermission), is(syscall.EISDIR, syscall.ENOTDIR):
 		return "check that it is a file that may be executed, in a folder that may be entered"
 	}

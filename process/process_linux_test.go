@@ -661,7 +661,7 @@ func TestCantStart(t *testing.T) {
 		}
 	}
 	// Too many open files were answered with a machine that it was not built for.
-	for errno, remedy := range map[syscall.Errno]string{syscall.EMFILE: "ulimit -n", syscall.EAGAIN: "ulimit -u", syscall.E2BIG: "fewer arguments", syscall.EIO: "check that it is there"} {
+	for errno, remedy := range map[syscall.Errno]string{syscall.EMFILE: "ulimit -n", syscall.EAGAIN: "ulimit -u", syscall.E2BIG: "fewer arguments", syscall.EPERM: "seccomp", syscall.EIO: "check that it is there"} {
 		if err := (&StartError{Path: "/bin/sh", Err: &os.PathError{Op: "fork/exec", Path: "/bin/sh", Err: errno}}); !strings.Contains(err.Error(), remedy) {
 			t.Errorf("%v", err)
 		}

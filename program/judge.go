@@ -14,7 +14,7 @@ import (
 // judge sets the verdict on the estimate.
 func (c *conclusion) judge() {
 	if c.Failure != nil {
-		c.Lower(stats.Unusable, "it failed: %s: %s", *howFailed(c.Failure), afterFailure())
+		c.Lower(stats.Unusable, "it failed: %s%s", *howFailed(c.Failure), afterFailure(c.Failure))
 	}
 	if len(c.used) == 0 {
 		switch {

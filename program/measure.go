@@ -38,7 +38,7 @@ type FailedError struct {
 const TheCommand = "the command"
 
 // Error says what failed, and what would help.
-func (e *FailedError) Error() string { return e.withoutRemedy() + ": " + afterFailure() }
+func (e *FailedError) Error() string { return e.withoutRemedy() + afterFailure(e) }
 
 func (e *FailedError) withoutRemedy() string {
 	if e.What == TheCommand {
@@ -47,9 +47,18 @@ func (e *FailedError) withoutRemedy() string {
 	return fmt.Sprintf("%s: %s: %v", e.Name, e.What, e.Err)
 }
 
-// afterFailure says what to do after a command failed.
-func afterFailure() string {
-	return fmt.Sprintf("look at its output (%s), or go on with %s", remedy.Of(remedy.Output), remedy.Of(remedy.IgnoreFailure))
+// afterFailure says what to do after a command failed, for the end of a sentence. It is empty if the command was not run.
+func afterFailure(failure error) string {
+	var failed *FailedError
+	var unstarted *process.StartError
+	if !errors.As(failure, &failed) || errors.As(failure, &unstarted) {
+		return ""
+	}
+	help := fmt.Sprintf(": look at its output (%s)", remedy.Of(remedy.Output))
+	if failed.What == TheCommand { // failures of what belongs to it are not ignored
+		help += fmt.Sprintf(", or go on with %s", remedy.Of(remedy.IgnoreFailure))
+	}
+	return help
 }
 
 // Unwrap returns the error with which it ended.
@@ -287,7 +296,7 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 	case errors.As(err, &failed):
 		run.Why = append(run.Why, failed.Err.Error())
 	case err != nil:
-		s.failure = &FailedError{Name: s.command.Name, What: TheCommand, Err: err}
+		s.failure = err
 	}
 	if warming && s.failure == nil {
 		s.warm++

@@ -56,7 +56,7 @@ type Result struct {
 	Noise machine.Noise
 	// Outliers are the runs that took much longer than the others, or much less.
 	Outliers []Outlier
-	// Failure tells how the command failed; nil if it did not.
+	// Failure tells how the command failed; nil if it did not. It is a *[FailedError], or says why it could not be run.
 	Failure error
 	stats.Judgement
 	// Duets are its runs at the same time as the other of two commands ([Plan.Duets]), by which the two are compared; nil if

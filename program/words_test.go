@@ -51,6 +51,28 @@ func TestCommandWithoutPath(t *testing.T) {
 	}
 }
 
+// A command, or its preparation, that could not be started has no output, and its error says what would help.
+func TestUnstartedHasNoOutput(t *testing.T) {
+	nothing := process.Command{Path: "./no-such-program"}
+	_, start := nothing.Run(background)
+	for _, c := range []struct {
+		err              error
+		outputs, ignored bool
+	}{
+		{&FailedError{Name: "x", What: TheCommand, Err: errors.New("exit status 1")}, true, true},
+		{&FailedError{Name: "x", What: "its preparation", Err: errors.New("exit status 1")}, true, false},
+		{&FailedError{Name: "x", What: "its preparation", Err: start}, false, false},
+	} {
+		if got := c.err.Error(); strings.Contains(got, "look at its output") != c.outputs || strings.Contains(got, "IgnoreFailure") != c.ignored {
+			t.Error(got)
+		}
+	}
+	results, err := Measure(background, []Command{{Name: "x", Command: nothing}}, QuickPlan, quiet, nil)
+	if err != nil || len(results) != 1 || len(results[0].Reasons) != 1 || results[0].Reasons[0] != "it failed: "+start.Error() {
+		t.Errorf("%v, %+v, want %q", err, results[0].Reasons, start)
+	}
+}
+
 func TestFailedCommandIsNamedOnce(t *testing.T) {
 	got := (&FailedError{Name: "false", What: TheCommand, Err: errors.New("exit status 1")}).Error()
 	if !strings.HasPrefix(got, "false failed: exit status 1: ") {

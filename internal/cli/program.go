@@ -206,8 +206,16 @@ func judgedPrograms(d record.Programs) found {
 		if len(d.Results) > 1 {
 			ofSeveral = fmt.Sprintf("%d of %d commands failed; ", len(failed), len(d.Results))
 		}
-		r.failed = fmt.Errorf("%s%s: %s: see what it writes with --program-output inherit, or measure it all the same with --ignore-failure",
-			ofSeveral, failed[0].Command, *failed[0].Failure)
+		help := ""
+		if runs := failed[0].Runs; len(runs) > 0 && hasFailed(runs[len(runs)-1]) {
+			help = ": see what it writes with --program-output inherit, or measure it all the same with --ignore-failure"
+		}
+		r.failed = fmt.Errorf("%s%s: %s%s", ofSeveral, failed[0].Command, *failed[0].Failure, help)
 	}
 	return r
+}
+
+// hasFailed reports whether a run ended with an exit status other than 0, or by a signal.
+func hasFailed(r program.RunReport) bool {
+	return r.Signal != nil || r.ExitCode != nil && *r.ExitCode != 0
 }

@@ -24,7 +24,7 @@ const (
 func newTail() (*tail, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("a pipe for the programs' standard error: %w: measure fewer commands at a time", err)
+		return nil, fmt.Errorf("a pipe for the programs' standard error: %w: allow more open files (ulimit -n)", err)
 	}
 	t := &tail{write: write, read: read, drained: make(chan struct{})}
 	go t.drain()
