@@ -15,7 +15,7 @@ import (
 // readThread reads the kernel's counters of a thread from /proc/TID/schedstat. ReadNs is by the clock of the
 // events. Its error is [machine.ErrUncounted] if the thread has not run, or the kernel does not count.
 func readThread(id int) (Thread, error) {
-	name := procFile(id, "schedstat")
+	name := machine.ProcFile(id, "schedstat")
 	text, err := readLine(name)
 	if err != nil {
 		return Thread{}, err
@@ -83,7 +83,7 @@ func peakResident(pid int) int64 {
 
 // statusOf returns /proc/ID/status of a process or a thread (proc_pid_status(5)); nil if it can't be read.
 func statusOf(id int) []byte {
-	text, err := os.ReadFile(procFile(id, "status"))
+	text, err := os.ReadFile(machine.ProcFile(id, "status"))
 	if err != nil {
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // fileWatch learns from the kernel (inotify(7)) when any process opens a file that may tell a program how long
@@ -48,7 +50,7 @@ func (o *fileWatch) add(dirs ...string) {
 // follow watches the files of a stopped thread and of its process.
 func (o *fileWatch) follow(thread, process int) {
 	if o != nil {
-		o.add(procFile(process, ""), procFile(thread, ""), procFile(process, fmt.Sprintf("task/%d", thread)))
+		o.add(machine.ProcFile(process, ""), machine.ProcFile(thread, ""), machine.ProcFile(process, fmt.Sprintf("task/%d", thread)))
 	}
 }
 

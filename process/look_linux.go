@@ -13,17 +13,17 @@ import (
 // Look returns the counters of a running process.
 func Look(pid int) (Snapshot, error) {
 	var s Snapshot
-	if err := ProcError(); err != nil {
+	if err := machine.ProcError(); err != nil {
 		return s, fmt.Errorf("looking at process %d: %w", pid, err)
 	}
-	stat, err := os.ReadFile(procFile(pid, "stat"))
+	stat, err := os.ReadFile(machine.ProcFile(pid, "stat"))
 	if err != nil {
 		return s, fmt.Errorf("looking at process %d: %w: check that it runs", pid, err)
 	}
 	if s.UserNs, s.SystemNs, s.MinorFaults, s.MajorFaults, err = parseStat(stat); err != nil {
 		return s, fmt.Errorf("looking at process %d: %w", pid, err)
 	}
-	entries, err := os.ReadDir(procFile(pid, "task"))
+	entries, err := os.ReadDir(machine.ProcFile(pid, "task"))
 	if err != nil {
 		return s, fmt.Errorf("looking at the threads of process %d: %w", pid, err)
 	}

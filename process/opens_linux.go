@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // fileTells is what a program may learn from a file about its own waiting.
@@ -88,7 +90,7 @@ func (o *opens) look(thread int, info *syscallInfo, sinceStart time.Duration) fi
 		if fd := int32(info.args[0]); call.arg > 0 && fd != unix.AT_FDCWD {
 			from = fmt.Sprintf("fd/%d", fd)
 		}
-		dir, err := os.Readlink(procFile(thread, from))
+		dir, err := os.Readlink(machine.ProcFile(thread, from))
 		if err != nil {
 			return nothing
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // Others watches how much of this machine's CPUs other processes use. It needs no rights: the kernel tells the
@@ -29,7 +31,7 @@ type usage struct{ cpuNs, waitNs int64 }
 
 // OpenOthers begins to watch. It returns an error if not all processes can be seen, as in a container.
 func OpenOthers() (*Others, error) {
-	if err := ProcError(); err != nil {
+	if err := machine.ProcError(); err != nil {
 		return nil, err
 	}
 	const kthreadd = "/proc/2/comm" // the parent of the kernel's threads
@@ -190,7 +192,7 @@ func parseTasks(text string) tasks {
 
 // waitOf returns the time for which the threads of a process have waited for a CPU.
 func waitOf(pid int) (ns int64) {
-	for _, id := range numbersIn(procFile(pid, "task")) {
+	for _, id := range numbersIn(machine.ProcFile(pid, "task")) {
 		if thread, err := readThread(id); err == nil {
 			ns += thread.WaitNs
 		}

@@ -404,7 +404,7 @@ func (c Command) fork(files [3]*os.File, traced bool, waitNs func() int64) (p st
 		return started{fd: -1}, &StartError{Path: c.Path, Err: err}
 	}
 	if c.OwnSession && c.Nice != 0 { // some kernels have no such groups
-		_ = os.WriteFile(procFile(p.pid, "autogroup"), []byte(strconv.Itoa(c.Nice)), 0)
+		_ = os.WriteFile(machine.ProcFile(p.pid, "autogroup"), []byte(strconv.Itoa(c.Nice)), 0)
 	}
 	return p, nil
 }

@@ -58,9 +58,6 @@ func Look(pid int) (Snapshot, error) {
 	return Snapshot{}, fmt.Errorf("looking at process %d: %s does not tell: run the program from here instead", pid, runtime.GOOS)
 }
 
-// ProcError returns nil: a [Run] says what this system does not tell.
-func ProcError() error { return nil }
-
 // Others would watch how much of the CPUs other processes use. On this system nothing is known.
 type Others struct{}
 

@@ -292,7 +292,7 @@ func (t *tracer) goOn(id, signal int) {
 
 // memory notes the memory of a thread's process, which it returns.
 func (t *tracer) memory(id int) (process int, ok bool) {
-	text, err := os.ReadFile(procFile(id, "status"))
+	text, err := os.ReadFile(machine.ProcFile(id, "status"))
 	if err != nil {
 		return 0, false
 	}
@@ -389,7 +389,7 @@ func (t *tracer) watchGroups() (limited func() bool) {
 
 // groupsOf returns the text of /proc on the control groups of a thread (cgroups(7)); nil if the thread is gone.
 func groupsOf(thread int) []byte {
-	text, err := os.ReadFile(procFile(thread, "cgroup"))
+	text, err := os.ReadFile(machine.ProcFile(thread, "cgroup"))
 	if err != nil {
 		return nil
 	}

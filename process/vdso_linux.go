@@ -97,7 +97,7 @@ const auxBase, auxVDSO = 7, 33
 
 // auxiliary returns an entry of a process's auxiliary vector (proc_pid_auxv(5)).
 func auxiliary(pid int, name uint64) (uintptr, error) {
-	vector, err := os.ReadFile(procFile(pid, "auxv"))
+	vector, err := os.ReadFile(machine.ProcFile(pid, "auxv"))
 	if err != nil {
 		return 0, err
 	}

@@ -235,7 +235,7 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 		now = all.StolenNs
 	}
 	stolenNs, r.stolenNs = now-r.stolenNs, now
-	if process.ProcError() != nil {
+	if machine.ProcError() != nil {
 		throttledNs = math.NaN()
 	}
 	if r.throttled = r.throttle.Throttled(); r.throttled {

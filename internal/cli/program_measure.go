@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 
+	"chronoscope/machine"
 	"chronoscope/process"
 	"chronoscope/program"
 	"chronoscope/record"
@@ -31,7 +32,7 @@ func (e *programExperiment) run(ctx context.Context) (record.Programs, error) {
 			return d, err
 		}
 	}
-	if err := process.ProcError(); err != nil {
+	if err := machine.ProcError(); err != nil {
 		e.caveat("how long programs wait for a CPU is not known: %v", err)
 	}
 	e.bar.show(0, "looking at the machine")

@@ -2,7 +2,6 @@ package group
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // mostHeld is the largest number of processes that are looked for, since a program may start others meanwhile.
@@ -73,7 +74,7 @@ func endMembers(leader int, mark string) {
 
 // hasMark reports whether a process was started with the variable (/proc/PID/environ, proc_pid_environ(5)).
 func hasMark(pid int, mark string) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	text, err := os.ReadFile(machine.ProcFile(pid, "environ"))
 	return err == nil && mark != "" && slices.ContainsFunc(bytes.Split(text, []byte{0}), func(variable []byte) bool { return string(variable) == mark })
 }
 
@@ -90,7 +91,7 @@ func processes() (all []int) {
 
 // sessionOf returns the session of a running process; 0 for any other (/proc/PID/stat, proc_pid_stat(5)).
 func sessionOf(pid int) int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	text, err := os.ReadFile(machine.ProcFile(pid, "stat"))
 	if err != nil {
 		return 0
 	}
@@ -106,7 +107,7 @@ func sessionOf(pid int) int {
 // children returns the processes that a process has started and not yet waited for
 // (/proc/PID/task/TID/children, proc(5)).
 func children(pid int) (all []int) {
-	tasks := fmt.Sprintf("/proc/%d/task", pid)
+	tasks := machine.ProcFile(pid, "task")
 	threads, _ := os.ReadDir(tasks)
 	for _, thread := range threads {
 		text, _ := os.ReadFile(tasks + "/" + thread.Name() + "/children")

@@ -1,4 +1,4 @@
-package process
+package machine
 
 import (
 	"errors"
@@ -19,9 +19,9 @@ var procError = sync.OnceValue(func() error {
 	return errors.New("/proc is missing, or is that of another PID namespace: mount one (mount -t proc proc /proc, or unshare --mount-proc)")
 })
 
-// procFile returns the name of a file or folder of a process or thread in /proc. It is empty, which no file's name is, if
+// ProcFile returns the name of a file or folder of a process or thread in /proc. It is empty, which no file's name is, if
 // /proc does not tell of that process.
-func procFile(id int, name string) string {
+func ProcFile(id int, name string) string {
 	if procError() != nil {
 		return ""
 	}
