@@ -1,7 +1,6 @@
 package bytecode
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,7 +38,7 @@ func placeThreads(process int, cpus []int) {
 // threadsByName returns the numbers of the threads of a process that have the same name.
 func threadsByName(process int) map[string][]int {
 	threads := map[string][]int{}
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", process))
+	tasks, _ := filepath.Glob(machine.ProcFile(process, "task/*"))
 	for _, task := range tasks {
 		text, err := os.ReadFile(filepath.Join(task, "comm"))
 		thread, problem := strconv.Atoi(filepath.Base(task))

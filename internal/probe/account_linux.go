@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"chronoscope/machine"
 )
 
 // CPUTime returns the CPU time that the kernel has counted for the probe's process, in nanoseconds, and
@@ -16,7 +18,7 @@ import (
 // it has.
 func (p *Probe) CPUTime() (ns float64, threads int, err error) {
 	pid := p.session.command.Process.Pid
-	tasks := fmt.Sprintf("/proc/%d/task", pid)
+	tasks := machine.ProcFile(pid, "task")
 	all, err := os.ReadDir(tasks)
 	if err != nil {
 		return 0, 0, fmt.Errorf("counting the probe's threads: %w", err)
