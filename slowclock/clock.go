@@ -64,13 +64,14 @@ func (c Clock) ticks(units int64) int64 {
 }
 
 // FindTick finds the tick of a clock in its readings: the shortest step that occurs often. It takes
-// some ticks, or ends with ctx. The error says that the clock does not tick.
+// some ticks, or ends with ctx. The error says that the clock does not tick, or ticks in most of its readings.
 func FindTick(ctx context.Context, c *clock.Clock) (Clock, error) {
 	const steps, readingsPerLook = 24, 1 << 10
 	if !(c.UnitNs > 0) {
 		return Clock{}, fmt.Errorf("%s counts in units of unknown length: calibrate it, and divide its readings", c.Name)
 	}
 	var seen []float64
+	readings := 0
 	last := c.Read()
 	for len(seen) < steps {
 		if err := ctx.Err(); err != nil {
@@ -81,6 +82,7 @@ func FindTick(ctx context.Context, c *clock.Clock) (Clock, error) {
 		}
 		for range readingsPerLook {
 			now := c.Read()
+			readings++
 			if now > last {
 				seen = append(seen, float64(now-last))
 			}
@@ -89,6 +91,9 @@ func FindTick(ctx context.Context, c *clock.Clock) (Clock, error) {
 				break
 			}
 		}
+	}
+	if len(seen) == steps && readings < 2*steps {
+		return Clock{}, fmt.Errorf("%s moves in most of its readings, so that these don't show its tick: take the time of the event with it as it is, or name a tick that is longer than a reading", c.Name)
 	}
 	// The thread may have lost its CPU for several ticks, and the kernel may have slewed the date.
 	// So steps are whole multiples of a tick, except for some parts in a thousand.

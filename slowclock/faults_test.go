@@ -124,6 +124,11 @@ func TestStuckClock(t *testing.T) {
 	if _, err := slowclock.FindTick(ctx, stuck); err == nil || !strings.Contains(err.Error(), "did not tick") {
 		t.Errorf("%v", err)
 	}
+	var reading int64
+	fine := clock.New(clock.Clock{Name: "fine", UnitNs: 1}, func() int64 { reading += 25; return reading })
+	if _, err := slowclock.FindTick(context.Background(), fine); err == nil || !strings.Contains(err.Error(), "moves in most of its readings") {
+		t.Errorf("a clock that is no slow one: %v", err)
+	}
 }
 
 // A counter whose thread hardly runs gives no result that is trusted.

@@ -53,9 +53,9 @@ func MAD(samples []float64) float64 {
 	return Median(Each(samples, func(x float64) float64 { return math.Abs(x - median) }))
 }
 
-// Thinned returns at most limit of the values, evenly spaced; all values if there are no more.
+// Thinned returns at most limit of the values, but at least one, evenly spaced; all values if there are no more.
 func Thinned[T any](values []T, limit int) []T {
-	stride := 1 + (len(values)-1)/limit
+	stride := 1 + (len(values)-1)/max(1, limit)
 	if stride == 1 {
 		return values
 	}
