@@ -238,6 +238,54 @@ func TestSyncUnreachable(t *testing.T) {
 	wantRecords(t, a, 1)
 }
 
+// synced returns a clone with one record that it shares with a central repository.
+func synced(t *testing.T) (clone gitarchive.Archive, central string) {
+	central = t.TempDir()
+	git(t, central, "init", "-q", "--bare")
+	clone = archive(t, repository(t))
+	git(t, clone.Folder, "remote", "add", "origin", central)
+	keep(t, clone)
+	if err := clone.Sync("origin"); err != nil {
+		t.Fatal(err)
+	}
+	return clone, central
+}
+
+// The branch is deleted in the remote repository. The next sync brings the records back; it once said that both sides
+// have the same records, since it compared with what it had fetched before.
+func TestSyncAfterDeletion(t *testing.T) {
+	clone, central := synced(t)
+	for _, alsoHere := range []bool{false, true} {
+		git(t, central, "branch", "-q", "-D", gitarchive.DefaultBranch)
+		if alsoHere {
+			git(t, clone.Folder, "branch", "-q", "-D", gitarchive.DefaultBranch)
+		}
+		if err := clone.Sync("origin"); err != nil {
+			t.Error(err)
+		}
+		wantRecords(t, clone, 1)
+		wantRecords(t, archive(t, central), 1)
+	}
+}
+
+// A remote repository that takes no pushes is asked once. It was once asked for half a minute.
+func TestSyncRefused(t *testing.T) {
+	clone, central := synced(t)
+	asked := filepath.Join(t.TempDir(), "asked")
+	hook := "#!/bin/sh\necho >>'" + asked + "'\necho this branch is protected >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(central, "hooks", "pre-receive"), []byte(hook), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, clone)
+	if err := clone.Sync("origin"); err == nil || !strings.Contains(err.Error(), "this branch is protected") {
+		t.Errorf("refused: %v", err)
+	}
+	if times, err := os.ReadFile(asked); err != nil || len(times) != 1 {
+		t.Errorf("asked %d times: %v", len(times), err)
+	}
+	wantRecords(t, clone, 2)
+}
+
 // One object of three is damaged: the others are read, and the damaged one is reported.
 func TestDamagedObject(t *testing.T) {
 	a := archive(t, repository(t))

@@ -10,34 +10,38 @@ import (
 
 // Sync merges the branch with that of a remote repository, so that both have all records. It pushes
 // without force: if another clone pushed in the meantime, it merges again. It adds the records that
-// one side lacks, even if the history of that side was rewritten.
+// one side lacks, even if the history of that side was rewritten or its branch deleted.
 func (a Archive) Sync(remote string) error {
 	if strings.HasPrefix(remote, "-") {
 		return fmt.Errorf("%q is no remote repository", remote)
 	}
-	var err error
+	var err error // of the last push
+	before := ""
 	for try := range tries {
-		if err = a.fetch(remote); err != nil {
-			return err
+		there, failed := a.fetch(remote)
+		if failed != nil {
+			return failed
 		}
-		if err = a.merge(a.tracking(remote)); err != nil {
-			return err
+		if err != nil && there == before && !strings.Contains(err.Error(), "cannot lock") {
+			break // the cause is not another writer
 		}
-		if a.commit(a.ref()) == a.commit(a.tracking(remote)) {
+		before = there
+		if failed := a.merge(a.tracking(remote)); failed != nil {
+			return failed
+		}
+		if a.commit(a.ref()) == there {
 			return nil
 		}
 		if _, err = a.git("push", "--quiet", "--no-verify", remote, a.ref()+":"+a.ref()); err == nil || a.Context.Err() != nil {
 			break
-		}
-		if text := err.Error(); !strings.Contains(text, "fetch first") && !strings.Contains(text, "non-fast-forward") && !strings.Contains(text, "reject") && !strings.Contains(text, "lock") {
-			break // the cause is not another writer
 		}
 		time.Sleep(time.Duration(rand.IntN(50*(min(try, 20)+1))) * time.Millisecond)
 	}
 	if err != nil {
 		return fmt.Errorf("records can't be pushed to %s: %w; they are kept here, and a later sync pushes them", remote, err)
 	}
-	return a.fetch(remote)
+	_, err = a.fetch(remote)
+	return err
 }
 
 // tracking returns the name of the reference for the branch of the remote repository.
@@ -51,19 +55,20 @@ func (a Archive) tracking(remote string) string {
 	return "refs/remotes/" + strings.Trim(name, "-") + "/" + a.Branch
 }
 
-// fetch fetches the branch of the remote repository, if it exists.
-func (a Archive) fetch(remote string) error {
+// fetch fetches the branch of the remote repository, and returns its commit; empty if the remote repository has no such
+// branch. What an earlier fetch brought stays.
+func (a Archive) fetch(remote string) (commit string, err error) {
 	there, err := a.git("ls-remote", remote, a.ref())
 	if err != nil {
-		return fmt.Errorf("records of %s can't be had: %w", remote, err)
+		return "", fmt.Errorf("records of %s can't be had: %w", remote, err)
 	}
 	if there == "" {
-		return nil
+		return "", nil
 	}
 	if _, err := a.git("fetch", "--quiet", "--no-tags", remote, "+"+a.ref()+":"+a.tracking(remote)); err != nil {
-		return fmt.Errorf("records of %s can't be fetched: %w", remote, err)
+		return "", fmt.Errorf("records of %s can't be fetched: %w", remote, err)
 	}
-	return nil
+	return a.commit(a.tracking(remote)), nil
 }
 
 // merge adds the files of another branch to this one.
