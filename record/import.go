@@ -45,10 +45,21 @@ func importedHeader(command string, written time.Time, m *machine.Machine, cavea
 	return Header{Schema: Schema, Command: command, Started: written, Machine: m, Caveats: []string{caveat}}
 }
 
-// passedOver begins the caveat about a part of another tool's file that was left out.
+// passedOver begins the caveat about a part of another tool's file that was left out, or that can't be compared.
 const passedOver = "passed over: "
 
-// PassedOver returns what an import left out of a document; nothing for other documents.
+// tellTwice adds a caveat about each name that several results of another tool have.
+func (h *Header) tellTwice(names []string) {
+	times := map[string]int{}
+	for _, name := range names {
+		if times[name]++; times[name] == 2 {
+			h.Caveats = append(h.Caveats, fmt.Sprintf(passedOver+"%.200q is named twice: comparisons and histories take its first result", name))
+		}
+	}
+}
+
+// PassedOver returns what an import left out of a document, or what comparisons and histories leave out of it; nothing for
+// other documents.
 func PassedOver(d Document) (all []string) {
 	for _, caveat := range d.Head().Caveats {
 		if what, is := strings.CutPrefix(caveat, passedOver); is {

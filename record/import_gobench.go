@@ -14,11 +14,12 @@ import (
 	"chronoscope/stats"
 )
 
-// mostBroken limits the broken lines that have a caveat each.
+// mostBroken limits the broken lines and values that have a caveat each.
 const mostBroken = 4
 
 // importGoBench reads lines of the Go benchmark format (golang.org/design/14313-benchmark-format),
-// in which ns/op is wall time. It ignores other lines; a broken benchmark line leads to a caveat.
+// in which ns/op is wall time. It ignores other lines; a broken benchmark line, and a value that can't be one, leads to a
+// caveat.
 func importGoBench(data []byte, written time.Time) (Document, error) {
 	if err := tooLarge(data); err != nil {
 		return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
@@ -26,18 +27,15 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 	m := &machine.Machine{}
 	h := importedHeader("bench", written, m, "Go benchmark lines, by another tool")
 	var found importedBenchmarks
-	broken, measuredBy := 0, map[[3]string]bool{}
+	var broken []string
+	measuredBy := map[[3]string]bool{}
 	lines := benchfmt.NewReader(bytes.NewReader(data), "line")
 	for lines.Scan() {
 		switch r := lines.Result().(type) {
 		case *benchfmt.SyntaxError:
-			if broken++; broken <= mostBroken {
-				h.Caveats = append(h.Caveats, passedOver+r.Error())
-			}
+			broken = append(broken, r.Error())
 		case *benchfmt.Result:
-			if err := found.add(r); err != nil {
-				return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
-			}
+			broken = append(broken, found.add(r)...)
 			by := [3]string{r.GetConfig("cpu"), r.GetConfig("goos"), r.GetConfig("goarch")}
 			if measuredBy[by] = true; len(measuredBy) == 1 {
 				m.CPU, m.OS, m.Arch = machine.Text(by[0]), machine.Text(by[1]), machine.Text(by[2])
@@ -47,13 +45,19 @@ func importGoBench(data []byte, written time.Time) (Document, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("reading Go benchmark lines: %w", err)
 	}
-	if broken > mostBroken {
-		h.Caveats = append(h.Caveats, fmt.Sprintf(passedOver+"%d more broken lines", broken-mostBroken))
+	for _, what := range broken[:min(len(broken), mostBroken)] {
+		h.Caveats = append(h.Caveats, passedOver+what)
+	}
+	if len(broken) > mostBroken {
+		h.Caveats = append(h.Caveats, fmt.Sprintf(passedOver+"%d more broken lines", len(broken)-mostBroken))
 	}
 	if len(measuredBy) > 1 {
 		h.Caveats = append(h.Caveats, fmt.Sprintf("its lines come from %d kinds of machine; the first one is named", len(measuredBy)))
 	}
-	if len(found.order) == 0 {
+	switch {
+	case len(found.order) == 0 && len(broken) > 0:
+		return nil, fmt.Errorf("reading Go benchmark lines: all were passed over: %s", broken[0])
+	case len(found.order) == 0:
 		return nil, fmt.Errorf("it is no record, no JSON of hyperfine, and holds no Go benchmark lines: give what chronoscope wrote as JSON, hyperfine with --export-json, or go test -bench")
 	}
 	return Bench{Header: h, Results: found.results(), Pairs: []stats.Pair{}}, nil
@@ -72,30 +76,36 @@ type importedBenchmark struct {
 	units   []string // of the metrics, in order
 }
 
-// add adds one line. The error says that one of its values is no measurement.
-func (all *importedBenchmarks) add(r *benchfmt.Result) error {
-	if all.place == nil {
-		all.place = map[string]*importedBenchmark{}
-	}
-	where := r.GetConfig("pkg") + "\x00" + r.GetConfig("revision") + "\x00" + r.Name.String()
-	b := all.place[where]
-	if b == nil {
-		b = newImportedBenchmark(r)
-		all.place[where] = b
-		all.order = append(all.order, b)
-	}
+// add adds one line. It returns what it passed over, since it is no measurement: a time of 0 or less, a value below 0, or
+// one beyond all numbers.
+func (all *importedBenchmarks) add(r *benchfmt.Result) (broken []string) {
 	for _, v := range r.Values {
 		value, unit := v.Value, v.Unit
 		if v.OrigUnit != "" { // as in the file: ns/op, not sec/op
 			value, unit = v.OrigValue, v.OrigUnit
 		}
-		if total := value * float64(r.Iters); !(value >= 0) || math.IsNaN(total) || math.IsInf(total, 0) {
+		total := value * float64(r.Iters)
+		if !(value >= 0) || value == 0 && unit == timeUnit || math.IsNaN(total) || math.IsInf(total, 0) {
 			_, line := r.Pos()
-			return fmt.Errorf("line %d: %g %s is no measurement", line, value, unit)
+			broken = append(broken, fmt.Sprintf("line %d: %.200s: %g %s is no measurement", line, r.Name, value, unit))
+			continue
 		}
-		b.take(r.Iters, value, unit)
+		all.benchmarkOf(r).take(r.Iters, value, unit)
 	}
-	return nil
+	return broken
+}
+
+// benchmarkOf returns the benchmark of a line.
+func (all *importedBenchmarks) benchmarkOf(r *benchfmt.Result) *importedBenchmark {
+	where := r.GetConfig("pkg") + "\x00" + r.GetConfig("revision") + "\x00" + r.Name.String()
+	if all.place[where] == nil {
+		if all.place == nil {
+			all.place = map[string]*importedBenchmark{}
+		}
+		all.place[where] = newImportedBenchmark(r)
+		all.order = append(all.order, all.place[where])
+	}
+	return all.place[where]
 }
 
 // newImportedBenchmark splits a name: BenchmarkEncode/size=1-8 ran with 8 processors.
@@ -131,9 +141,12 @@ func importedRevision(key string) string {
 	return key
 }
 
+// timeUnit is the unit of the time of one iteration.
+const timeUnit = "ns/op"
+
 // take adds one value of a line.
 func (b *importedBenchmark) take(iterations int, value float64, unit string) {
-	if unit == "ns/op" {
+	if unit == timeUnit {
 		b.timesNs = append(b.timesNs, value)
 		b.Iterations = max(b.Iterations, iterations)
 		b.Runs = append(b.Runs, gobench.RunReport{Iterations: iterations, TimedNs: value * float64(iterations)})

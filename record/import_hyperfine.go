@@ -32,13 +32,22 @@ func importHyperfine(data []byte, written time.Time) (Document, error) {
 		Header:  importedHeader("run", written, &machine.Machine{}, "by hyperfine, which does not say on what machine: its times include fork and exec, those of chronoscope run begin after exec"),
 		Results: []program.Report{}, Pairs: []stats.Pair{},
 	}
+	var names []string
 	for i, c := range file.Results {
 		p, err := c.program()
 		if err != nil {
 			return nil, fmt.Errorf("reading hyperfine's JSON: results[%d]: %w: give what hyperfine --export-json wrote", i, err)
 		}
-		d.Results = append(d.Results, p)
+		if p.Wall.Value == 0 {
+			d.Caveats = append(d.Caveats, fmt.Sprintf(passedOver+"%.200q: a median of 0 s is no time", p.Command))
+		}
+		name := p.Command
+		if len(p.Parameters) > 0 {
+			name += fmt.Sprint(" ", p.Parameters)
+		}
+		names, d.Results = append(names, name), append(d.Results, p)
 	}
+	d.tellTwice(names)
 	if len(d.Results) == 0 {
 		return nil, fmt.Errorf("reading hyperfine's JSON: it has no results: give what hyperfine --export-json wrote")
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}
-	var contrary error // the first one
+	var refused error // the first reason to leave out a result
 	imported := 0
 	for suite, runs := range file.Entries {
 		for _, run := range runs {
@@ -92,8 +93,8 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 				value := stats.Estimate{Value: b.Value, Lo: math.NaN(), Hi: math.NaN(), Unit: b.Unit, Statistic: "median", N: 1}
 				factor, isTime := inNanoseconds[unit]
 				isTime = isTime && (perOperation || unit == b.Unit)
-				if err := checkDirection(run.Tool, b.Name, b.Unit, stats.IsRate(b.Unit) && !isTime); err != nil {
-					contrary = cmp.Or(contrary, err)
+				if err := cmp.Or(checkDirection(run.Tool, b.Name, b.Unit, stats.IsRate(b.Unit) && !isTime), checkTime(b.Name, value, isTime)); err != nil {
+					refused = cmp.Or(refused, err)
 					d.Caveats = append(d.Caveats, passedOver+err.Error())
 					continue
 				}
@@ -102,14 +103,15 @@ func importActionBenchmark(data []byte) (documents []Document, err error) {
 				}
 				d.Results = append(d.Results, importedResult(suite, b.Name, value))
 			}
+			d.tellTwice(namesOf(d.Results))
 			documents, imported = append(documents, d), imported+len(d.Results)
 		}
 	}
 	switch {
 	case len(documents) == 0:
 		return nil, errors.New("it has no entries")
-	case imported == 0 && contrary != nil:
-		return nil, contrary
+	case imported == 0 && refused != nil:
+		return nil, refused
 	}
 	slices.SortStableFunc(documents, func(a, b Document) int { return a.Head().Started.Compare(b.Head().Started) })
 	return documents, nil
@@ -127,6 +129,26 @@ func checkDirection(tool, name, unit string, moreIsBetter bool) error {
 		return fmt.Errorf("%s: %s says that less %q is better, but here more is better for %s", name, tool, unit, rates)
 	}
 	return nil
+}
+
+// checkTime returns an error if a time is not above 0.
+func checkTime(name string, e stats.Estimate, isTime bool) error {
+	if isTime && !(e.Value > 0) {
+		return fmt.Errorf("%.200s: %g %s is no time", name, e.Value, e.Unit)
+	}
+	return nil
+}
+
+// namesOf returns the names of imported results. One name may have values in several units.
+func namesOf(results []gobench.Report) (names []string) {
+	for _, r := range results {
+		name := strings.TrimSpace(r.Package + " " + r.Name)
+		for _, m := range r.Metrics {
+			name += " in " + m.Unit
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // asv keeps intervals of 99 %, and a record those of 95 %. Each side is made shorter by the ratio of the quantiles of
@@ -165,7 +187,8 @@ func importASV(data []byte) ([]Document, error) {
 		}
 		return nil
 	}
-	for name, row := range file.Results {
+	for _, name := range slices.Sorted(maps.Keys(file.Results)) {
+		row := file.Results[name]
 		values, _ := column(row, "result").([]any)
 		lows, _ := column(row, "stats_ci_99_a").([]any)
 		highs, _ := column(row, "stats_ci_99_b").([]any)
@@ -177,12 +200,16 @@ func importASV(data []byte) ([]Document, error) {
 			}
 			lo, hi := seconds-sideOf95*(seconds-number(lows, i)), seconds+sideOf95*(number(highs, i)-seconds)
 			e := stats.Estimate{Value: seconds, Lo: lo, Hi: hi, Unit: "value", Statistic: "median", N: 1}
-			if strings.HasPrefix(name[strings.LastIndex(name, ".")+1:], "time_") {
-				e = e.Scaled(1e9, "ns")
-			}
 			label := name
 			if i < len(labels) && labels[i] != "" {
 				label += "(" + labels[i] + ")"
+			}
+			if strings.HasPrefix(name[strings.LastIndex(name, ".")+1:], "time_") {
+				e = e.Scaled(1e9, "ns")
+				if err := checkTime(label, e, true); err != nil {
+					d.Caveats = append(d.Caveats, passedOver+err.Error())
+					continue
+				}
 			}
 			d.Results = append(d.Results, importedResult("", label, e))
 		}
@@ -190,7 +217,8 @@ func importASV(data []byte) ([]Document, error) {
 	if len(d.Results) == 0 {
 		return nil, errors.New("it has no results")
 	}
-	slices.SortFunc(d.Results, func(a, b gobench.Report) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(d.Results, func(a, b gobench.Report) int { return strings.Compare(a.Name, b.Name) })
+	d.tellTwice(namesOf(d.Results))
 	return []Document{d}, nil
 }
 
