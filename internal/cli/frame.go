@@ -101,7 +101,10 @@ func (c *call) caveat(format string, args ...any) {
 // measuresCodeIn records the commit of the code in a folder, if the result is kept or written as a document.
 func (c *call) measuresCodeIn(ctx context.Context, folder string) {
 	if c.store != nil || c.format == render.JSONFormat {
-		c.header.Source = record.SourceIn(ctx, folder)
+		var err error
+		if c.header.Source, err = record.SourceIn(ctx, folder); err != nil {
+			c.caveat("%v", err)
+		}
 	}
 }
 

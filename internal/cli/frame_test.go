@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,5 +36,20 @@ func TestInterruptedWithoutAReader(t *testing.T) {
 		if c.failed == nil && !errors.Is(err, errInterrupted) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A record without the commit says why git does not tell it. It once lacked the commit without a word.
+func TestCommitThatGitRefuses(t *testing.T) {
+	folder := t.TempDir()
+	for _, args := range [][]string{{"init", "-q"}, {"config", "core.repositoryFormatVersion", "99"}} {
+		if out, err := exec.Command("git", append([]string{"-C", folder}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v: %s", args, err, out)
+		}
+	}
+	here := call{settings: settings{format: render.JSONFormat}, header: &record.Header{}}
+	here.measuresCodeIn(t.Context(), folder)
+	if c := here.header.Caveats; here.header.Source != nil || len(c) != 1 || !strings.HasPrefix(c[0], "the commit is not known: git says ") {
+		t.Errorf("%+v, caveats %q", here.header.Source, c)
 	}
 }
