@@ -56,6 +56,9 @@ type Tier struct {
 	DriftPerDay stats.Float `json:"drift_per_day"`
 }
 
+// Judged reports whether the tier has enough machines for outliers among them to be told.
+func (t Tier) Judged() bool { return t.Nodes >= fewestNodes }
+
 // A Place is the position of a machine in its tier.
 type Place struct {
 	Node int `json:"node"`

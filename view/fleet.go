@@ -22,9 +22,19 @@ const (
 // fleetSheet shows which machines are outliers.
 func fleetSheet(d record.Fleet) *Sheet {
 	s := sheet("Fleet", d.Header)
-	s.WithoutHead, s.Facts, s.Caveats = true, nil, nil
+	s.WithoutHead, s.Facts = true, nil
 	nodes := distinct(d.Outliers, func(o record.FleetOutlier) string { return o.Node })
-	says := fmt.Sprintf("%s, %s each at most: none lies apart.", stats.Count(len(d.Nodes), "machine"), stats.Count(len(d.Figures), "figure"))
+	judged := where(d.Figures, func(f fleet.RankedFigure) bool { return slices.ContainsFunc(f.Tiers, fleet.Tier.Judged) })
+	says := fmt.Sprintf("%s, %s each at most: ", stats.Count(len(d.Nodes), "machine"), stats.Count(len(d.Figures), "figure"))
+	few := len(d.Figures) - len(judged)
+	switch {
+	case len(judged) == 0:
+		says += "too few machines to tell which lie apart."
+	case few > 0:
+		says += fmt.Sprintf("none lies apart; of %s there are too few machines to tell.", stats.Count(few, "figure"))
+	default:
+		says += "none lies apart."
+	}
 	if len(nodes) > 0 {
 		says = fmt.Sprintf("%d of %s lie apart, in %s; on average at most %s of these are false.",
 			len(nodes), stats.Count(len(d.Nodes), "machine"), stats.Count(len(d.Outliers), "finding"), percent(d.FalseDiscoveryRate))

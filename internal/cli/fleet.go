@@ -37,8 +37,9 @@ those of one CPU model; a tier has at least five machines and a twentieth of all
 over the time of the records is taken off if it is significant. A machine is an outlier if
 it is farther from its tier's median than healthy machines are, by a t distribution that
 fits the tiers. Of all outliers named, 1 % are false on average (--false-discoveries); more
-with few machines, or where a few vary far more than the others. Unusable values are left
-out, and listed.
+with few machines, or where a few vary far more than the others. Left out, and listed:
+unusable values; values of 0 or less if other machines have more; records in a folder that
+can't be read.
 
 The exit status does not depend on what was found.`,
 		Example: `  chronoscope fleet records/*.json
@@ -69,8 +70,7 @@ func falseDiscoveries(text string) (float64, error) {
 
 // rankFleet reads the records and ranks their machines.
 func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found, error) {
-	names := filesIn(c.args)
-	documents, err := openAll(ctx, names, folder)
+	names, documents, unreadable, err := openAll(ctx, c.args, folder)
 	if err != nil {
 		return found{}, err
 	}
@@ -91,7 +91,7 @@ func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found
 	for i, label := range numbered(labels) {
 		d.Nodes[i].Name = label
 	}
-	figures, unusable := fleetFigures(documents)
+	figures, unusable, zeros := fleetFigures(documents)
 	d.Ranking = fleet.Rank(figures, rate)
 	if len(d.Figures) == 0 {
 		return found{}, fmt.Errorf("no figure of %q can be ranked: name records of clocks, run, bench, or another command that measures", d.Of)
@@ -108,8 +108,36 @@ func rankFleet(ctx context.Context, c *call, folder string, rate float64) (found
 			c.caveat("%s is ranked without %s, unusable there: %s%s", d.Nodes[node].Name, stats.Count(len(names), "figure"), strings.Join(first, ", "), more)
 		}
 	}
+	for i, f := range figures {
+		if len(zeros[i]) > 0 {
+			c.caveat("%s", zerosInWords(d.Nodes, f, zeros[i]))
+		}
+	}
+	for _, err := range unreadable {
+		c.caveat("left out: %v", err)
+	}
 	d.Header = c.finish(ctx)
 	return found{document: d}, nil
+}
+
+// zerosInWords says on which machines a figure is not judged since it is not above 0, or on which others it is, if these are
+// fewer.
+func zerosInWords(nodes []record.FleetNode, f fleet.Figure, zeros []int) string {
+	says, which := "0 or less, and not judged,", zeros
+	if len(f.Values) < len(zeros) {
+		says, which = "above 0", nil
+		for _, v := range f.Values {
+			which = append(which, v.Node)
+		}
+	}
+	var named []string
+	for _, node := range which[:min(len(which), mostUnusable)] {
+		named = append(named, nodes[node].Name)
+	}
+	if n := len(which) - len(named); n > 0 {
+		named = append(named, fmt.Sprintf("%d more", n))
+	}
+	return fmt.Sprintf("%s of %s is %s on %d of %s: %s", f.Quantity, f.Name, says, len(which), stats.Count(len(f.Values)+len(zeros), "machine"), strings.Join(named, ", "))
 }
 
 // filesIn replaces folders by the JSON files in them.
@@ -126,21 +154,36 @@ func filesIn(names []string) (all []string) {
 	return all
 }
 
-// openAll reads the records, several at the same time.
-func openAll(ctx context.Context, names []string, folder string) ([]record.Document, error) {
-	documents, errs := make([]record.Document, len(names)), make([]error, len(names))
+// openAll reads the records of the given names, several at the same time. A record that can't be read is an error if it is
+// named, but not if it is only one of those in a folder.
+func openAll(ctx context.Context, given []string, folder string) (names []string, documents []record.Document, unreadable []error, err error) {
+	all := filesIn(given)
+	opened, errs := make([]record.Document, len(all)), make([]error, len(all))
 	var readers errgroup.Group
 	readers.SetLimit(4)
-	for i, name := range names {
+	for i, name := range all {
 		readers.Go(func() error {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				documents[i], errs[i] = openSubject(name, folder)
+				opened[i], errs[i] = openSubject(name, folder)
 			}
 			return nil
 		})
 	}
 	_ = readers.Wait()
-	return documents, cmp.Or(errs...) // the first name's error, whichever was read first
+	for i, name := range all {
+		switch {
+		case errs[i] == nil:
+			names, documents = append(names, name), append(documents, opened[i])
+		case ctx.Err() != nil || slices.Contains(given, name):
+			return nil, nil, nil, errs[i] // the first name's, whichever was read first
+		default:
+			unreadable = append(unreadable, errs[i])
+		}
+	}
+	if len(documents) == 0 {
+		return nil, nil, nil, unreadable[0]
+	}
+	return names, documents, unreadable, nil
 }
 
 // numbered adds a number to each label that appeared before.
@@ -155,14 +198,16 @@ func numbered(labels []string) []string {
 	return labels
 }
 
-// mostUnusable is how many figures of a node are named that are left out as unusable.
+// mostUnusable is how many figures of a node are named that are left out as unusable, and how many nodes on which a figure is 0.
 const mostUnusable = 5
 
 // fleetFigures collects the figures of all documents, in the order in which they first appear. It
 // leaves out unusable values, and values in another unit than the first one. The work is part of a figure's name.
-// unusable has the names of the figures of each document that are left out as unusable.
-func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][]string) {
+// unusable has the names of the figures of each document that are left out as unusable, and zeros the documents in which each
+// figure is 0 or less.
+func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][]string, zeros [][]int) {
 	unusable = make([][]string, len(documents))
+	withZero := map[view.FigureKey][]int{}
 	places := map[view.FigureKey]int{}
 	for node, d := range documents {
 		at := float64(d.Head().Started.UnixNano()) / 1e9
@@ -174,7 +219,13 @@ func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][
 			if f.Verdict == stats.Unusable && f.StandIn == "" {
 				unusable[node] = append(unusable[node], strings.TrimSpace(f.Name+" "+f.Quantity))
 			}
-			if f.Verdict == stats.Unusable || f.StandIn != "" || !(e.Value > 0) {
+			if f.Verdict == stats.Unusable || f.StandIn != "" {
+				continue
+			}
+			if !(e.Value > 0) {
+				if e.Value <= 0 {
+					withZero[f.FigureKey] = append(withZero[f.FigureKey], node)
+				}
 				continue
 			}
 			place, known := places[f.FigureKey]
@@ -188,7 +239,11 @@ func fleetFigures(documents []record.Document) (all []fleet.Figure, unusable [][
 			}
 		}
 	}
-	return all, unusable
+	zeros = make([][]int, len(all))
+	for key, place := range places {
+		zeros[place] = withZero[key]
+	}
+	return all, unusable, zeros
 }
 
 // outliersOf lists the outliers: the machine with the most of them first, and the largest difference
