@@ -164,7 +164,7 @@ func seriesTable(d record.History) Section {
 		if s.Unusable > 0 {
 			note = strings.Trim(note+fmt.Sprintf("; %d unusable left out", s.Unusable), "; ")
 		}
-		t.row(machineName(s), figureName(s), s.Quantity, sparkline(s, sparkWidth), len(s.Points), levelNow(s), percent(s.Noise), tipInWords(s), note)
+		t.row(machineName(s), figureName(s), s.Quantity, sparkline(s, sparkWidth), len(s.Points), levelNow(s), noiseOf(s), tipInWords(s), note)
 	}
 	return Section{Title: "Series", Table: t, Notes: []Line{{In: InText, Text: "trend: ▁ is the least and █ the greatest value of the series, │ a change"}}}
 }
@@ -177,6 +177,14 @@ func levelNow(s record.HistorySeries) string {
 		return ""
 	}
 	return quantityOf(s, s.Regimes[len(s.Regimes)-1].Level.Value)
+}
+
+// noiseOf writes the noise between the points; "?" for a single point, which shows none.
+func noiseOf(s record.HistorySeries) string {
+	if len(s.Points) < 2 {
+		return stats.Unknown
+	}
+	return percent(s.Noise)
 }
 
 // quantityOf writes a value in the unit of its series.
