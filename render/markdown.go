@@ -17,13 +17,13 @@ import (
 // the verdict. All are in one unit ([unitOfTable]).
 func Markdown(w io.Writer, d record.Programs) error {
 	row := func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
-	return tableForm{9, "", "|:---|---:|---:|---:|---:|---:|---:|---:|:---|\n", "", "`", row}.write(w, d)
+	return tableForm{9, "", "|:---|---:|---:|---:|---:|---:|---:|---:|:---|\n", "", codeSpan, row}.write(w, d)
 }
 
 // AsciiDoc writes the table of hyperfine --export-asciidoc.
 func AsciiDoc(w io.Writer, d record.Programs) error {
 	row := func(cells []string) string { return "\n| " + strings.Join(cells, " \n| ") + " \n" }
-	return tableForm{5, "[cols=\"<,>,>,>,>\"]\n|===", "", "|===\n", "`", row}.write(w, d)
+	return tableForm{5, "[cols=\"<,>,>,>,>\"]\n|===", "", "|===\n", within("`"), row}.write(w, d)
 }
 
 // OrgMode writes the table of hyperfine --export-orgmode.
@@ -31,15 +31,32 @@ func OrgMode(w io.Writer, d record.Programs) error {
 	row := func(cells []string) string {
 		return "| " + cells[0] + "  |  " + strings.Join(cells[1:], " |  ") + " |\n"
 	}
-	return tableForm{5, "", "|--+--+--+--+--|\n", "", "=", row}.write(w, d)
+	return tableForm{5, "", "|--+--+--+--+--|\n", "", within("="), row}.write(w, d)
 }
 
 // tableForm says how a table is written: how many columns it has, what stands before the head, below it and at the end,
 // and how commands are quoted.
 type tableForm struct {
-	columns                 int
-	start, rule, end, quote string
-	row                     func(cells []string) string
+	columns          int
+	start, rule, end string
+	quoted           func(command string) string
+	row              func(cells []string) string
+}
+
+func within(mark string) func(string) string {
+	return func(command string) string { return mark + command + mark }
+}
+
+// codeSpan quotes a command with more backticks than it has in a row, which would end the span (CommonMark, section 6.1).
+func codeSpan(command string) string {
+	marks := "`"
+	for strings.Contains(command, marks) {
+		marks += "`"
+	}
+	if strings.HasPrefix(command, "`") || strings.HasSuffix(command, "`") {
+		command = " " + command + " " // a space is taken off each end
+	}
+	return marks + command + marks
 }
 
 func (f tableForm) write(w io.Writer, d record.Programs) error {
@@ -47,7 +64,7 @@ func (f tableForm) write(w io.Writer, d record.Programs) error {
 	rows, unit := rowsOfTable(d), unitOfTable(d)
 	text := f.start + f.row(tableHeader(unit)[:f.columns]) + f.rule
 	for _, cells := range tableCells(rows, unit) {
-		cells[0] = f.quote + cells[0] + f.quote
+		cells[0] = f.quoted(cells[0])
 		text += f.row(cells[:f.columns])
 	}
 	_, err := io.WriteString(w, text+f.end)
