@@ -1,8 +1,11 @@
 package changepoint
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"chronoscope/stats"
@@ -30,6 +33,10 @@ const FewestBefore = 4
 
 // TipOf compares the newest points with the regime in which the points before them end. It returns false
 // if there are fewer than [FewestBefore] points before them.
+//
+// If more than half of several newest points agree, the others are strays and are left out; PValue is at least the
+// probability that these are right and the points that agree are strays. If fewer agree, the interval holds the scatter of
+// the newest points, from which alone its degrees of freedom come.
 func TipOf(points []Point, newest int) (Tip, bool) {
 	n := len(points) - newest
 	if newest < 1 || n < FewestBefore {
@@ -40,22 +47,82 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	if t.Regime.End-t.Regime.Start < FewestBefore {
 		return Tip{}, false
 	}
-	mean, error2 := before.Noise.meanOf(points[n:])
-	error2 += t.Regime.StandardError * t.Regime.StandardError
 	freedom := math.Max(1, before.Noise.EquivalentPoints-float64(len(before.Regimes)))
+	judged := before.Noise.agreeing(points[n:], freedom)
+	disagree := 2*len(judged) <= newest
+	if disagree {
+		judged = points[n:]
+	}
+	mean, error2 := before.Noise.meanOf(judged)
+	if disagree {
+		error2 = math.Max(error2, before.Noise.scatterOf(judged, mean))
+		freedom = math.Min(freedom, float64(newest-1))
+	}
+	error2 += t.Regime.StandardError * t.Regime.StandardError
 	student := distuv.StudentsT{Sigma: 1, Nu: freedom}
 	shift := mean - t.Regime.Level
 	deviation := math.Sqrt(error2)
 	t.PValue = 2 * student.Survival(math.Abs(shift)/deviation)
 	// The noise does not include outliers, but the newest points are as likely to be outliers as the
 	// others were.
-	if often := before.outliersAsFar(points, newest, shift); often > t.PValue {
+	often := math.Max(before.outliersAsFar(points, len(judged), shift), before.straysAgree(t.Regime, newest, len(judged)))
+	if often > t.PValue {
 		t.PValue = often
 		deviation = math.Max(deviation, math.Abs(shift)/student.Quantile(1-often/2))
 	}
 	half := student.Quantile(0.5+stats.Confidence/2) * deviation
 	t.Shift = stats.Estimate{Value: shift, Lo: shift - half, Hi: shift + half, Statistic: "difference of levels", N: int(freedom) + 1}
 	return t, true
+}
+
+// agreeing returns the largest group of points of which no two differ by more than the noise, whose variance has the given
+// degrees of freedom, makes them differ. Without strays all agree with the probability that a point is no outlier.
+func (n Noise) agreeing(points []Point, freedom float64) (group []Point) {
+	sorted := slices.Clone(points)
+	slices.SortFunc(sorted, func(a, b Point) int { return cmp.Compare(a.Value, b.Value) })
+	pairs := max(1, len(points)*(len(points)-1)/2)
+	limit := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - distuv.UnitNormal.Survival(outlierLimit)/float64(pairs))
+	variance := func(p Point) float64 {
+		return n.StandardDeviation*n.StandardDeviation + p.StandardError*p.StandardError
+	}
+	for i, low := range sorted {
+		end := i + 1
+		for end < len(sorted) && sorted[end].Value-low.Value <= limit*math.Sqrt(variance(low)+variance(sorted[end])) {
+			end++
+		}
+		if end-i > len(group) {
+			group = sorted[i:end]
+		}
+	}
+	return group
+}
+
+// scatterOf returns the variance of the weighted mean of points as it follows from how they differ (Birge, "The
+// Calculation of Errors by the Method of Least Squares", 1932), and from the lasting part of the noise, in which they don't.
+func (n Noise) scatterOf(points []Point, mean float64) float64 {
+	squares, weight := 0.0, 0.0
+	for _, p := range points {
+		w := 1 / (n.StandardDeviation*n.StandardDeviation + p.StandardError*p.StandardError)
+		squares += w * (p.Value - mean) * (p.Value - mean)
+		weight += w
+	}
+	return squares/float64(len(points)-1)/weight + n.LastingShare*n.StandardDeviation*n.StandardDeviation
+}
+
+// straysAgree returns the probability that as many of the newest points as agree are strays, if any other is taken for a
+// stray: points are strays as often as in the regime and among the newest points together.
+func (r Result) straysAgree(regime Regime, newest, agree int) float64 {
+	if agree == newest {
+		return 0
+	}
+	strays := newest - agree
+	for _, i := range r.Outliers {
+		if i >= regime.Start {
+			strays++
+		}
+	}
+	share := float64(strays) / float64(regime.End-regime.Start+newest)
+	return math.Min(1, combin.GeneralizedBinomial(float64(newest), float64(agree))*math.Pow(share, float64(agree)))
 }
 
 // meanOf returns the weighted mean of a few successive points, and its variance. The lasting part of the noise is about

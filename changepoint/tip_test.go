@@ -1,0 +1,92 @@
+package changepoint
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"chronoscope/stats"
+)
+
+// atLeast returns the lower bound of the ratio of the newest points to the regime, which holds with a probability of 99 %.
+func atLeast(tip Tip) float64 {
+	s := tip.Shift
+	s.Value, s.Lo, s.Hi = math.Exp(s.Value), math.Exp(s.Lo), math.Exp(s.Hi)
+	return stats.JointOf(s, 1).Lo
+}
+
+// Newest points that scatter more than the regime have an interval that holds their scatter, unless most of them agree. The
+// interval once knew the noise of the regime alone: a single stray of 50 % among five points made a regression of 8 %.
+func TestTipOfPointsThatDisagree(t *testing.T) {
+	for _, c := range []struct {
+		newest []float64
+		lo, hi float64 // bounds of the interval's ends
+		covers float64
+	}{
+		{[]float64{150, 100, 100, 100, 100}, 0.99, 1.01, 1},
+		{[]float64{120, 100, 100, 100}, 0.99, 1.01, 1},
+		{[]float64{100, 120, 100, 120}, 0.5, 2, 1},
+		{[]float64{150, 100}, 0, math.Inf(1), 1},
+		{[]float64{100, 120, 140}, 0, math.Inf(1), 1},
+		{[]float64{60, 120, 120}, 0.9, 1.6, 1.2},
+		{[]float64{120, 121, 119, 120}, 1.18, 1.22, 1.2},
+		{[]float64{120}, 1.17, 1.23, 1.2},
+	} {
+		var points []Point
+		for i := range 20 {
+			points = append(points, Point{math.Log(100 + float64(i*7%5-2)/4), 0.0025})
+		}
+		for _, v := range c.newest {
+			points = append(points, Point{math.Log(v), 0.0025})
+		}
+		tip, ok := TipOf(points, len(c.newest))
+		lo, hi := math.Exp(tip.Shift.Lo), math.Exp(tip.Shift.Hi)
+		if !ok || !(lo >= c.lo && lo < c.covers && hi > c.covers && hi <= c.hi) {
+			t.Errorf("%v after 20 of about 100: a ratio of %.4g to %.4g, want one that covers %g between %g and %g", c.newest, lo, hi, c.covers, c.lo, c.hi)
+		}
+	}
+}
+
+// Of 20 records before, and of those of the newest commit, 3 % are disturbed by 50 %. At most 1 % of unchanged histories have
+// a lower bound above 5 %. With several records of the newest commit, up to 7 % once had one.
+func TestFalseTipsOfStrays(t *testing.T) {
+	const series = 400
+	for _, c := range []struct{ before, newest int }{{50, 1}, {20, 3}, {20, 5}} {
+		r := rand.New(rand.NewPCG(uint64(c.newest), 13))
+		alarms := 0
+		for range series {
+			points := make([]Point, c.before+c.newest)
+			for i := range points {
+				points[i] = Point{0.01 * r.NormFloat64(), 0.0025}
+				if r.Float64() < 0.03 {
+					points[i].Value += math.Log(1.5)
+				}
+			}
+			if tip, ok := TipOf(points, c.newest); ok && atLeast(tip) > 1.05 {
+				alarms++
+			}
+		}
+		t.Logf("%d newest points: %d of %d", c.newest, alarms, series)
+		if most := 0.01*series + 3*math.Sqrt(0.01*series); float64(alarms) > most {
+			t.Errorf("%d of %d unchanged histories with %d newest points have a tip, want at most %.0f", alarms, series, c.newest, most)
+		}
+	}
+}
+
+// If two of three points agree, P is at least the probability that these are strays: 1 of 23 points is known to be one, and
+// 3 * (1/23)² bounds the probability that two of three are. With a stray before, 2 of 23 are known to be strays.
+func TestPValueOfPointsThatAgree(t *testing.T) {
+	for strays, want := range []float64{3. / (23 * 23), 3 * 4. / (23 * 23)} {
+		var points []Point
+		for i := range 20 {
+			points = append(points, Point{Value: float64(i*7%5-2) / 4})
+		}
+		if strays > 0 {
+			points[5].Value = -15 // so small that the mean of it and its neighbour is no such shift
+		}
+		points = append(points, Point{Value: 20}, Point{Value: -40}, Point{Value: 20})
+		if tip, ok := TipOf(points, 3); !ok || math.Abs(tip.PValue-want) > 1e-9 {
+			t.Errorf("%d strays before: P = %g, want %g", strays, tip.PValue, want)
+		}
+	}
+}
