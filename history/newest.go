@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"chronoscope/record"
-	"chronoscope/stats"
 	"chronoscope/view"
 )
 
@@ -12,13 +11,23 @@ import (
 // figures and no commit.
 type newest struct {
 	commit string // empty if no record has one
-	judged []bool // for each record of the index
-	// held are the figures of these records; unusable are the series whose value in them is unusable.
-	held     map[view.FigureKey]bool
-	unusable map[seriesKey]bool
+	ranks  []rank // of each record of the index
+	// best is the highest rank of these records that hold a figure of a series; of each series, those of this rank are judged.
+	best map[seriesKey]rank
+	held map[view.FigureKey]bool // the figures of these records
 	// before is the commit before the newest one, for each kind of measurement that there is of the newest.
 	before map[measurement]string
 }
+
+// rank says how well a record stands for the newest commit.
+type rank byte
+
+const (
+	older    rank = iota
+	noCommit      // the newest of all; it may be of any code
+	modified      // the code differed from the newest commit
+	clean
+)
 
 // measurement is what records have in common that usually hold the same figures.
 type measurement struct {
@@ -32,7 +41,7 @@ func (f Filter) measurement(r Record) measurement { return measurement{r.Command
 // newest finds the newest records among those that pass a filter. The names of figures don't matter: a record from which
 // a figure is missing is as new as one that has it.
 func (x Index) newest(f Filter) newest {
-	n := newest{judged: make([]bool, len(x.Records)), held: map[view.FigureKey]bool{}, unusable: map[seriesKey]bool{}, before: map[measurement]string{}}
+	n := newest{ranks: make([]rank, len(x.Records)), best: map[seriesKey]rank{}, held: map[view.FigureKey]bool{}, before: map[measurement]string{}}
 	c := x.figures
 	hasFigures := make([]bool, len(x.Records))
 	for _, r := range c.Record {
@@ -55,23 +64,29 @@ func (x Index) newest(f Filter) newest {
 	}
 	before := map[measurement]string{}
 	for _, i := range order {
-		if r := x.Records[i]; r.Source.Commit == "" || r.Source.Commit == n.commit {
-			n.judged[i] = r.Source.Commit != ""
-		} else {
+		switch r := x.Records[i]; {
+		case r.Source.Commit == "":
+		case r.Source.Commit != n.commit:
 			before[f.measurement(r)] = r.Source.Commit
+		case r.Source.Modified:
+			n.ranks[i] = modified
+		default:
+			n.ranks[i] = clean
 		}
 	}
 	for _, i := range order {
-		if m := f.measurement(x.Records[i]); n.judged[i] {
+		if m := f.measurement(x.Records[i]); n.ranks[i] != older {
 			n.before[m] = before[m]
 		}
 	}
-	n.judged[order[len(order)-1]] = true
+	if last := order[len(order)-1]; n.ranks[last] == older {
+		n.ranks[last] = noCommit
+	}
 	for i, r := range c.Record {
-		if n.judged[r] {
+		if n.ranks[r] != older {
 			k := f.seriesKey(c.Keys[c.Key[i]], x.Records[r])
 			n.held[k.FigureKey] = true
-			n.unusable[k] = n.unusable[k] || verdicts[c.Verdict[i]] == stats.Unusable
+			n.best[k] = max(n.best[k], n.ranks[r])
 		}
 	}
 	return n
@@ -79,14 +94,14 @@ func (x Index) newest(f Filter) newest {
 
 // of says what the newest records hold of a series: one of the values of [record.HistorySeries].Newest.
 func (n newest) of(s *series, f Filter) string {
-	place := s.values.Record[s.figures[len(s.figures)-1]]
-	last := s.records[place]
+	last := s.of(s.figures[len(s.figures)-1])
+	judged := slices.IndexFunc(s.figures, func(figure int) bool { return n.judges(s, figure) })
 	switch {
-	case n.judged[place] && n.before[f.measurement(last)] != "" && n.isNew(s):
+	case judged >= 0 && n.before[f.measurement(s.of(s.figures[judged]))] != "" && n.isNew(s):
 		return record.NewestNew
-	case n.judged[place]:
+	case judged >= 0:
 		return record.NewestUsable
-	case n.unusable[s.seriesKey]:
+	case n.best[s.seriesKey] != older:
 		return record.NewestUnusable
 	case !n.held[s.FigureKey] && last.Source.Commit != "" && last.Source.Commit == n.before[f.measurement(last)]:
 		return record.NewestMissing
@@ -96,5 +111,31 @@ func (n newest) of(s *series, f Filter) string {
 
 // isNew reports whether nothing was known of a figure before the newest records.
 func (n newest) isNew(s *series) bool {
-	return s.began == "" && s.unusable == 0 && !slices.ContainsFunc(s.figures, func(i int) bool { return !n.judged[s.values.Record[i]] })
+	return s.began == "" && s.unusable == 0 && !slices.ContainsFunc(s.figures, func(figure int) bool { return n.rank(s, figure) == older })
+}
+
+func (n newest) rank(s *series, figure int) rank { return n.ranks[s.values.Record[figure]] }
+
+// judges reports whether a figure of a series is one of those that stand for the newest commit.
+func (n newest) judges(s *series, figure int) bool {
+	r := n.rank(s, figure)
+	return r != older && r == n.best[s.seriesKey]
+}
+
+// tip returns the places of the figures of a series that are compared with others, behind the places of these others, and
+// their number. What was measured after the newest commit without a commit may be of any code, and so counts for neither.
+func (n newest) tip(s *series) (places []int, newest int) {
+	var before, judged []int
+	for place, figure := range s.figures {
+		switch {
+		case n.judges(s, figure):
+			judged = append(judged, place)
+		case n.rank(s, figure) == older && (len(judged) == 0 || s.of(figure).Source.Commit != ""):
+			before = append(before, place)
+		}
+	}
+	if len(judged) == 0 { // the series has ended
+		return before, s.newest()
+	}
+	return append(before, judged...), len(judged)
 }

@@ -61,7 +61,7 @@ func Of(h record.Header, x Index, f Filter) record.History {
 			found[i] = changepoint.Find(s.points(), limit)
 		}
 	}
-	d.Series = inParallel(all, func(s *series) record.HistorySeries { return s.document(found[s.place], newest.of(s, f)) })
+	d.Series = inParallel(all, func(s *series) record.HistorySeries { return s.document(found[s.place], newest, f) })
 	return d
 }
 
@@ -223,13 +223,13 @@ func (s *series) points() []changepoint.Point {
 	return points
 }
 
-// document returns the series with the changes that were found. newest is what the newest records hold of it.
-func (s *series) document(found changepoint.Result, newest string) record.HistorySeries {
+// document returns the series with the changes that were found.
+func (s *series) document(found changepoint.Result, newest newest, f Filter) record.HistorySeries {
 	logs := s.onLogScale()
 	d := record.HistorySeries{
 		Topic: s.Topic, Name: s.Name, Quantity: s.Quantity, Unit: s.Unit, Better: s.Better,
 		Tier: s.tier.String(), CPU: s.tier.CPU, System: s.tier.System, Kernel: s.tier.Kernel, Hypervisor: s.tier.Hypervisor,
-		Clocksource: s.tier.Clocksource, Arch: s.tier.Arch, Go: s.goes, Began: s.began, Unusable: s.unusable, Newest: newest,
+		Clocksource: s.tier.Clocksource, Arch: s.tier.Arch, Go: s.goes, Began: s.began, Unusable: s.unusable, Newest: newest.of(s, f),
 		Points: []record.HistoryPoint{}, Regimes: []record.HistoryRegime{}, Changes: []record.HistoryChange{},
 	}
 	for i, f := range s.figures {
@@ -255,7 +255,12 @@ func (s *series) document(found changepoint.Result, newest string) record.Histor
 	if logs {
 		d.Noise = stats.FloatOf(found.Noise.StandardDeviation)
 	}
-	if tip, ok := changepoint.TipOf(s.points(), s.newest()); ok {
+	all, compared := s.points(), []changepoint.Point{}
+	places, n := newest.tip(s)
+	for _, place := range places {
+		compared = append(compared, all[place])
+	}
+	if tip, ok := changepoint.TipOf(compared, n); ok {
 		d.Tip = &record.HistoryTip{Points: tip.Newest, Change: s.asChange(tip.Shift, logs), PValue: tip.PValue, Outcome: s.tipOutcome(tip)}
 	}
 	return d

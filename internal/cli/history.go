@@ -232,6 +232,17 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 			caveats = append(caveats, fmt.Sprintf("not judged, since they are "+unjudged.why+": %s", d.NewestCommit, listed(names)))
 		}
 	}
+	if isGate {
+		var names []string
+		for _, s := range d.Series {
+			if s.Newest == record.NewestUsable && s.Better != "" && codeDiffered(d, s) {
+				names = append(names, s.Quantity+" of "+s.Name)
+			}
+		}
+		if len(names) > 0 {
+			caveats = append(caveats, fmt.Sprintf("the gate judges code that differed from commit %.8s, as no record of that code itself has these: %s", d.NewestCommit, listed(names)))
+		}
+	}
 	slices.Sort(known)
 	elsewhere := map[string]bool{}
 	modified := 0
@@ -272,9 +283,27 @@ func rivalsInHistory(d record.History) (all []rival) {
 		}
 	}
 	for _, s := range tips {
-		all = append(all, rivalAtTip(s, len(tips)))
+		r := rivalAtTip(s, len(tips))
+		if codeDiffered(d, s) {
+			r.finding = fmt.Sprintf("%s, where the code differed from commit %.8s", r.finding, d.NewestCommit)
+		}
+		all = append(all, r)
 	}
 	return all
+}
+
+// codeDiffered reports whether all values of a series at the newest commit are of code that differed from it.
+func codeDiffered(d record.History, s record.HistorySeries) bool {
+	differed := false
+	for _, p := range s.Points {
+		if r := d.Records[p.Record]; r.Commit != "" && r.Commit == d.NewestCommit {
+			if !r.Modified {
+				return false
+			}
+			differed = true
+		}
+	}
+	return differed
 }
 
 // unusableInHistory returns the rival of a series whose value at the newest commit is unusable.

@@ -44,11 +44,18 @@ func benchOf(name string, ns float64) gobench.Report {
 // keepBench keeps results as those of a day's commit.
 func keepBench(t *testing.T, folder string, day int, results ...gobench.Report) {
 	t.Helper()
-	at := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, day)
+	at := dayOf(day)
+	keepBenchOf(t, folder, &record.Source{Commit: fmt.Sprintf("%08x%032x", 0xabc0000+day, day), Time: at, Subject: fmt.Sprintf("commit %d", day)}, at, results...)
+}
+
+func dayOf(day int) time.Time { return time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, day) }
+
+// keepBenchOf keeps results as those of the given code, which were measured at a time.
+func keepBenchOf(t *testing.T, folder string, source *record.Source, at time.Time, results ...gobench.Report) {
+	t.Helper()
 	keepDocument(t, folder, record.Bench{
-		Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{},
-			Machine: &machine.Machine{CPU: "Example 9000", OS: "linux", Kernel: "6.12.8", Hypervisor: "none", Clocksource: "tsc", Arch: "amd64", Go: "go1.26.0"},
-			Source:  &record.Source{Commit: fmt.Sprintf("%08x%032x", 0xabc0000+day, day), Time: at, Subject: fmt.Sprintf("commit %d", day)}},
+		Header: record.Header{Schema: record.Schema, Command: "bench", Started: at, Caveats: []string{}, Source: source,
+			Machine: &machine.Machine{CPU: "Example 9000", OS: "linux", Kernel: "6.12.8", Hypervisor: "none", Clocksource: "tsc", Arch: "amd64", Go: "go1.26.0"}},
 		Results: append([]gobench.Report{}, results...), Pairs: []stats.Pair{},
 	})
 }

@@ -97,6 +97,54 @@ func TestGateJudgesFailuresOfWallTimes(t *testing.T) {
 	}
 }
 
+// What the newest commit's own records hold is judged. A later record without a commit once hid a slower commit or failed a
+// good one, and records of changed code were averaged with those of the commit.
+func TestGateJudgesRecordsOfTheCommitItself(t *testing.T) {
+	commit := record.Source{Commit: "feed" + strings.Repeat("0", 36), Time: dayOf(20)}
+	changed := commit
+	changed.Modified = true
+	unusable := benchOf("Encode", 131)
+	unusable.Lower(stats.Unusable, "one repetition alone would have taken longer")
+	type kept struct {
+		source *record.Source
+		result gobench.Report
+	}
+	const differed = "the gate judges code that differed from commit feed0000"
+	for name, c := range map[string]struct {
+		last           []kept
+		status         int
+		says, saysNone string
+	}{
+		"slow, then without a commit":            {[]kept{{&commit, benchOf("Encode", 200)}, {nil, benchOf("Encode", 131)}}, 3, "time of example.Encode is slower", differed},
+		"good, then slow without a commit":       {[]kept{{&commit, benchOf("Encode", 131)}, {nil, benchOf("Encode", 200)}}, 0, "", differed},
+		"slow, then two without a commit":        {[]kept{{&commit, benchOf("Encode", 200)}, {nil, benchOf("Encode", 131)}, {nil, benchOf("Encode", 131)}}, 3, "slower", differed},
+		"unusable, then without a commit":        {[]kept{{&commit, unusable}, {nil, benchOf("Encode", 131)}}, 1, "its value at commit feed0000 is unusable", differed},
+		"slow without a commit, of another name": {[]kept{{&commit, benchOf("Decode", 50)}, {nil, benchOf("Encode", 200)}}, 3, "time of example.Encode is slower", differed},
+		"slow, then fast as changed":             {[]kept{{&commit, benchOf("Encode", 200)}, {&changed, benchOf("Encode", 100)}}, 3, "slower than the regime before it by 5", differed},
+		"slow as changed, then good":             {[]kept{{&changed, benchOf("Encode", 200)}, {&commit, benchOf("Encode", 131)}}, 0, "marked with +", differed},
+		"unusable, then good as changed":         {[]kept{{&commit, unusable}, {&changed, benchOf("Encode", 131)}}, 1, "is unusable", differed},
+		"slow as changed alone":                  {[]kept{{&changed, benchOf("Encode", 200)}}, 3, "where the code differed from commit feed0000", "+0x"},
+		"good as changed alone":                  {[]kept{{&changed, benchOf("Encode", 131)}}, 0, differed, "+0x"},
+		"new, and also as changed":               {[]kept{{&changed, benchOf("Fresh", 70)}, {&commit, benchOf("Fresh", 70)}, {&commit, benchOf("Encode", 131)}}, 0, "new at commit feed0000: time of example.Fresh", differed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			for day := range 20 {
+				off := float64(day * 7 % 5)
+				keepBench(t, folder, day, benchOf("Encode", 130+off/2), benchOf("Decode", 50+off/5))
+			}
+			for i, k := range c.last {
+				keepBenchOf(t, folder, k.source, dayOf(20).Add(time.Duration(i+1)*time.Minute), k.result)
+			}
+			out, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
+			if said := strings.Join(strings.Fields(out+problems), " "); status != c.status || !strings.Contains(said, c.says) || strings.Contains(said, c.saysNone) {
+				t.Errorf("status %d, want %d with %q and without %q: %s", status, c.status, c.says, c.saysNone, said)
+			}
+		})
+	}
+}
+
 // If HEAD was not measured, a gate judges an older commit or one of another branch, and says so.
 func TestGateSaysThatHeadWasNotMeasured(t *testing.T) {
 	t.Chdir(t.TempDir())
