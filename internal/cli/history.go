@@ -332,10 +332,13 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 	if s.Tip == nil || s.Tip.Change.Unit != "ratio" {
 		why := "there are too few records before it: keep more, then it can"
 		if s.Tip != nil {
-			why = "its values are not all positive, so that there is no ratio"
+			why = "its values are not all positive, so that there is no ratio: look at them"
 		}
 		r := unanswered(question, why)
 		r.missing, r.optional = false, !isTime(s.Quantity)
+		if s.Tip != nil && (s.Tip.Outcome == compare.Slower || s.Tip.Outcome == compare.Worse) {
+			r.slower, r.ratio.Value = true, math.NaN()
+		}
 		return r
 	}
 	r := worseRival(s.Quantity, s.Name, s.Better, s.Tip.Change, comparisons, true)

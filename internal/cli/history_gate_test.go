@@ -145,6 +145,40 @@ func TestGateJudgesRecordsOfTheCommitItself(t *testing.T) {
 	}
 }
 
+// A metric that becomes worse from 0 or to 0 has no ratio, and ends with 1. It once passed without a word.
+func TestGateOfFiguresWithoutRatio(t *testing.T) {
+	for _, c := range []struct {
+		unit                    string
+		before, newest          float64
+		status, ifUndecidedPass int
+		says                    string
+	}{
+		{"allocs/op", 0, 50, 1, 0, "allocs/op of example.Encode is worse than before"},
+		{"MB/s", 100, 0, 1, 0, "MB/s of example.Encode is worse than before"},
+		{"allocs/op", 50, 0, 0, 0, ""},
+		{"allocs/op", 0, 0, 0, 0, ""},
+		{"allocs/op", 5, 50, 3, 3, "allocs/op of example.Encode is worse than the regime"},
+	} {
+		folder := t.TempDir()
+		for day := range 21 {
+			r := benchOf("Encode", 130+float64(day*7%5)/2)
+			r.Metrics = []gobench.Metric{{Unit: c.unit, Value: c.before}}
+			if day == 20 {
+				r.Metrics[0].Value = c.newest
+			}
+			keepBench(t, folder, day, r)
+		}
+		_, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
+		if status != c.status || !strings.Contains(problems, c.says) || c.says == "" && problems != "" {
+			t.Errorf("%s from %g to %g: status %d, want %d with %q: %s", c.unit, c.before, c.newest, status, c.status, c.says, problems)
+		}
+		_, problems, status = runHere(t, "history", "--store", folder, "--gate", "10%", "--undecided", "pass")
+		if status != c.ifUndecidedPass || !strings.Contains(problems, c.says) {
+			t.Errorf("%s from %g to %g: --undecided pass: status %d, want %d with %q: %s", c.unit, c.before, c.newest, status, c.ifUndecidedPass, c.says, problems)
+		}
+	}
+}
+
 // If HEAD was not measured, a gate judges an older commit or one of another branch, and says so.
 func TestGateSaysThatHeadWasNotMeasured(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -251,7 +251,7 @@ func (r rival) untold() string {
 // none of their own.
 func (r rival) unknown(allowed float64) string {
 	switch {
-	case r.isWithoutRatio():
+	case r.isWithoutRatio() && r.why == "":
 		return "one of the two values is 0, so there is no ratio: look at both values"
 	case r.why != "":
 		return r.why
