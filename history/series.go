@@ -24,11 +24,13 @@ type Filter struct {
 	Machine *regexp.Regexp
 	// ByGo begins a new series for each version of Go.
 	ByGo bool
+	// LeftOut are commits whose records are left out.
+	LeftOut map[string]bool
 }
 
 // passes reports whether the filter selects figures of a record.
 func (f Filter) passes(r Record) bool {
-	return !r.Time().Before(f.Since) && (f.Machine == nil || f.Machine.MatchString(r.Tier.String()))
+	return !f.LeftOut[r.Source.Commit] && !r.Time().Before(f.Since) && (f.Machine == nil || f.Machine.MatchString(r.Tier.String()))
 }
 
 // goes returns the version of Go by which series are told apart; empty if they are not.

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -59,7 +61,8 @@ With --gate the exit status is 3 where the newest commit is slower or worse than
 before it by more than the limit, with a chance of 99 % for all series at once. It is 1
 where that can't be told of a time, also if the time's value at the newest commit is
 unusable: a time that failed is. A series without a result of the newest commit is not
-judged; a caveat names the times that the commit before has.`,
+judged; a caveat names the times that the commit before has. If HEAD was measured, commits
+that its history lacks are left out.`,
 		Example: `  chronoscope bench ./... --save=git           measure, and keep the result in git
   chronoscope history --store git              series and changes
   chronoscope history --bench 'Encode|Decode' --since 2026-09-01
@@ -164,12 +167,19 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 		return found{}, err
 	}
 	c.header.Caveats = []string{} // those of this machine don't apply to the records
+	isGate := !math.IsNaN(c.mostRegression)
+	if isGate {
+		t.filter.LeftOut = notOfHead(ctx, index)
+	}
 	d := history.Of(c.finish(ctx), index, t.filter)
 	d.Store = store.Place()
 	if d.CommitURL = t.commitURL; d.CommitURL == "" {
 		d.CommitURL = commitURLOf(git(ctx, "remote", "get-url", "origin"))
 	}
-	d.Caveats = append(d.Caveats, caveatsOfHistory(ctx, d, !math.IsNaN(c.mostRegression))...)
+	d.Caveats = append(d.Caveats, caveatsOfHistory(ctx, d, isGate)...)
+	if n := len(t.filter.LeftOut); n > 0 {
+		d.Caveats = append(d.Caveats, fmt.Sprintf("the gate leaves out the records of %s here that the history of HEAD lacks", stats.Count(n, "measured commit")))
+	}
 	if len(index.Records) == 0 {
 		fmt.Fprintf(c.notes, "chronoscope: there are no records yet: give %s to a command that measures\n", savesIn(t.store))
 	}
@@ -192,6 +202,36 @@ func git(ctx context.Context, args ...string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// notOfHead returns the measured commits that the repository here knows and the history of HEAD lacks: they say nothing of what
+// HEAD is to be held against. It returns none if HEAD was not measured, and so is not judged, or if the clone is shallow, so
+// that HEAD's history is not known. Commits that the repository does not know, such as merges for pull requests, are none.
+func notOfHead(ctx context.Context, x history.Index) map[string]bool {
+	head := git(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+	measured := map[string]bool{}
+	for _, r := range x.Records {
+		if _, err := hex.DecodeString(r.Source.Commit); err == nil && len(r.Source.Commit) == len(head) {
+			measured[r.Source.Commit] = true
+		}
+	}
+	if head == "" || !measured[head] || git(ctx, "rev-parse", "--is-shallow-repository") != "false" {
+		return nil
+	}
+	list := exec.CommandContext(ctx, "git", "rev-list", "--ignore-missing", "--stdin")
+	list.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1") // what is missing is not fetched
+	list.Stdin = strings.NewReader(strings.Join(append(slices.Sorted(maps.Keys(measured)), "^"+head), "\n") + "\n")
+	out, err := list.Output()
+	if err != nil {
+		return nil
+	}
+	all := map[string]bool{}
+	for _, commit := range strings.Fields(string(out)) {
+		if measured[commit] {
+			all[commit] = true
+		}
+	}
+	return all
 }
 
 // secureShell matches a repository's address of the form git@HOST:PATH.

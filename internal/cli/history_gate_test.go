@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -196,4 +198,62 @@ func TestGateSaysThatHeadWasNotMeasured(t *testing.T) {
 			t.Errorf("%+v: %q", c, said)
 		}
 	}
+}
+
+// Commits of another branch, which HEAD's history lacks, are left out of what HEAD is held against: a fast branch that was
+// never merged once made main's next commit a regression. Without a gate, and where git can't tell, they keep their places.
+func TestGateLeavesOutOtherBranches(t *testing.T) {
+	repository, folder := t.TempDir(), t.TempDir()
+	t.Chdir(repository)
+	minute := 0
+	run := func(args ...string) string {
+		return git(t.Context(), append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+	}
+	keep := func(hash string, ns float64) {
+		minute++
+		at := dayOf(0).Add(time.Duration(minute) * time.Minute)
+		keepBenchOf(t, folder, &record.Source{Commit: hash, Time: at}, at, benchOf("Encode", ns+float64(minute*7%5)/5))
+	}
+	commit := func() string {
+		run("commit", "-q", "--allow-empty", "-m", fmt.Sprint(minute))
+		return run("rev-parse", "HEAD")
+	}
+	run("init", "-q", "-b", "main")
+	for range 10 {
+		keep(commit(), 100)
+	}
+	run("checkout", "-q", "-b", "fast")
+	for range 10 {
+		keep(commit(), 80)
+	}
+	run("checkout", "-q", "main")
+	head := commit()
+	keep(head, 100)
+	const leftOut, places = "the gate leaves out the records of 10 measured commits here that the history of HEAD lacks", "not in the history of HEAD"
+	check := func(why string, want int, says, saysNone string, args ...string) {
+		t.Helper()
+		out, problems, status := runHere(t, append([]string{"history", "--store", folder}, args...)...)
+		if said := strings.Join(strings.Fields(out+problems), " "); status != want || !strings.Contains(said, says) || strings.Contains(said, saysNone) {
+			t.Errorf("%s: status %d, want %d with %q and without %q: %s", why, status, want, says, saysNone, said)
+		}
+	}
+	check("HEAD is as main was", 0, leftOut, places, "--gate", "5%")
+	check("no gate", 0, places, leftOut)
+	if err := os.WriteFile(".git/shallow", []byte(head+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check("a shallow clone", 3, places, leftOut, "--gate", "5%")
+	if err := os.Remove(".git/shallow"); err != nil {
+		t.Fatal(err)
+	}
+	run("checkout", "-q", "fast")
+	check("the branch itself", 0, "of 1 measured commit here that", places, "--gate", "5%")
+	run("checkout", "-q", "main")
+	commit()
+	check("HEAD was not measured", 3, places, leftOut, "--gate", "5%")
+	run("reset", "-q", "--hard", head)
+	run("branch", "-q", "-D", "fast")
+	run("reflog", "expire", "--expire=now", "--all")
+	run("gc", "-q", "--prune=now")
+	check("commits that this repository does not know", 3, places, leftOut, "--gate", "5%")
 }
