@@ -48,13 +48,10 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 		return Tip{}, false
 	}
 	freedom := math.Max(1, before.Noise.EquivalentPoints-float64(len(before.Regimes)))
-	judged := before.Noise.agreeing(points[n:], freedom)
-	disagree := 2*len(judged) <= newest
-	if disagree {
-		judged = points[n:]
-	}
+	apart := mostApart(newest, freedom)
+	judged, agree := before.Noise.judged(points[n:], apart)
 	mean, error2 := before.Noise.meanOf(judged)
-	if disagree {
+	if !agree {
 		error2 = math.Max(error2, before.Noise.scatterOf(judged, mean))
 		freedom = math.Min(freedom, float64(newest-1))
 	}
@@ -65,7 +62,7 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	t.PValue = 2 * student.Survival(math.Abs(shift)/deviation)
 	// The noise does not include outliers, but the newest points are as likely to be outliers as the
 	// others were.
-	often := math.Max(before.outliersAsFar(points, len(judged), shift), before.straysAgree(t.Regime, newest, len(judged)))
+	often := math.Max(before.outliersAsFar(points, newest, apart, agree, shift), before.straysAgree(t.Regime, newest, len(judged)))
 	if often > t.PValue {
 		t.PValue = often
 		deviation = math.Max(deviation, math.Abs(shift)/student.Quantile(1-often/2))
@@ -75,26 +72,34 @@ func TipOf(points []Point, newest int) (Tip, bool) {
 	return t, true
 }
 
-// agreeing returns the largest group of points of which no two differ by more than the noise, whose variance has the given
-// degrees of freedom, makes them differ. Without strays all agree with the probability that a point is no outlier.
-func (n Noise) agreeing(points []Point, freedom float64) (group []Point) {
+// mostApart returns by how many standard deviations of their difference two of some points that agree may differ. Without
+// strays, all points agree with the probability that a point is no outlier. freedom is that of the variance.
+func mostApart(points int, freedom float64) float64 {
+	pairs := max(1, points*(points-1)/2)
+	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - distuv.UnitNormal.Survival(outlierLimit)/float64(pairs))
+}
+
+// judged returns the largest group of points that agree, and true, if it has more than half of the points. Otherwise it
+// returns all points, and false.
+func (n Noise) judged(points []Point, apart float64) (group []Point, agree bool) {
 	sorted := slices.Clone(points)
 	slices.SortFunc(sorted, func(a, b Point) int { return cmp.Compare(a.Value, b.Value) })
-	pairs := max(1, len(points)*(len(points)-1)/2)
-	limit := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - distuv.UnitNormal.Survival(outlierLimit)/float64(pairs))
 	variance := func(p Point) float64 {
 		return n.StandardDeviation*n.StandardDeviation + p.StandardError*p.StandardError
 	}
 	for i, low := range sorted {
 		end := i + 1
-		for end < len(sorted) && sorted[end].Value-low.Value <= limit*math.Sqrt(variance(low)+variance(sorted[end])) {
+		for end < len(sorted) && sorted[end].Value-low.Value <= apart*math.Sqrt(variance(low)+variance(sorted[end])) {
 			end++
 		}
 		if end-i > len(group) {
 			group = sorted[i:end]
 		}
 	}
-	return group
+	if 2*len(group) > len(points) {
+		return group, true
+	}
+	return points, false
 }
 
 // scatterOf returns the variance of the weighted mean of points as it follows from how they differ (Birge, "The
@@ -140,24 +145,24 @@ func (n Noise) meanOf(points []Point) (mean, variance float64) {
 	return sum / weight, independent/(weight*weight) + n.LastingShare*all
 }
 
-// outliersAsFar returns the share of places in the last regime at which the mean of row successive
-// points lies at least half of the shift off the level. Points that are no outliers count as lying on
-// the level.
-func (r Result) outliersAsFar(points []Point, row int, shift float64) float64 {
+// outliersAsFar returns the share of places in the last regime at which row successive points would be judged as the newest
+// ones are, which agree or not, and their mean lies at least half of the shift off the level. Points that are no outliers
+// count as lying on the level.
+func (r Result) outliersAsFar(points []Point, row int, apart float64, agree bool, shift float64) float64 {
 	last := r.Regimes[len(r.Regimes)-1]
-	off := make([]float64, last.End-last.Start)
+	off := make([]Point, last.End-last.Start)
+	for i := range off {
+		off[i].StandardError = points[last.Start+i].StandardError
+	}
 	for _, i := range r.Outliers {
 		if i >= last.Start {
-			off[i-last.Start] = points[i].Value - last.Level
+			off[i-last.Start].Value = points[i].Value - last.Level
 		}
 	}
-	places, far, sum := max(1, len(off)-row+1), 0, 0.0
-	for i, o := range off {
-		sum += o
-		if i >= row {
-			sum -= off[i-row]
-		}
-		if i >= row-1 && sum != 0 && math.Abs(sum) >= float64(row)*math.Abs(shift)/2 {
+	places, far := max(1, len(off)-row+1), 0
+	for i := row; i <= len(off); i++ {
+		judged, agrees := r.Noise.judged(off[i-row:i], apart)
+		if mean, _ := r.Noise.meanOf(judged); agrees == agree && mean != 0 && math.Abs(mean) >= math.Abs(shift)/2 {
 			far++
 		}
 	}
