@@ -254,7 +254,7 @@ func (s *series) document(found changepoint.Result, newest newest, f Filter) rec
 			Outcome: compare.Direction(s.Quantity, s.Better, int(math.Copysign(1, c.Shift.Value))), MendedBy: mendedBy(found, i),
 		})
 	}
-	if logs {
+	if logs && len(d.Points) > 1 {
 		d.Noise = stats.FloatOf(found.Noise.StandardDeviation)
 	}
 	all, compared := s.points(), []changepoint.Point{}

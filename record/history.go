@@ -65,7 +65,7 @@ type HistorySeries struct {
 	// Tip compares the newest commit with the regime before it; null if that is too short.
 	Tip *HistoryTip `json:"tip"`
 	// Noise is the standard deviation of the points of a regime, as a share of its level; null
-	// unless all values are positive.
+	// unless all values are positive and there are two or more.
 	Noise stats.Float `json:"noise"`
 	// Unusable is the number of values that were left out because their verdict is unusable.
 	Unusable int `json:"unusable"`
