@@ -8,14 +8,10 @@ import (
 	"strconv"
 )
 
-// Contention says how much programs competed for the machine's CPUs during some stretches of
-// time. The zero value covers no stretch: nothing is known.
+// Contention says how much programs competed for the machine's CPUs during a stretch of time.
 type Contention struct {
-	// Stretches is the number of stretches.
-	Stretches int
 	// OthersNs is the CPU time of all processes other than this one and the children that it has
-	// waited for; NaN if it is not known. Because /proc/stat rounds, it may be negative; its
-	// error is at most what OthersAtMostNs adds.
+	// waited for; NaN if it is not known. Because /proc/stat rounds, it may be negative.
 	OthersNs float64
 	// WaitedNs is the time during which at least one thread of the machine waited for a CPU,
 	// including this process's and its children's threads. It is the mean over the CPUs, weighted
@@ -23,33 +19,9 @@ type Contention struct {
 	WaitedNs float64
 }
 
-// Plus returns the contention of the stretches of c and d together.
-func (c Contention) Plus(d Contention) Contention {
-	return Contention{c.Stretches + d.Stretches, c.OthersNs + d.OthersNs, c.WaitedNs + d.WaitedNs}
-}
-
-// othersErrorNs is about twice the standard deviation of the error that the rounding down of
-// five figures in /proc/stat causes in the difference of two looks.
-const othersErrorNs = 2 * statTickNs
-
-// OthersAtMostNs returns an upper bound of OthersNs. It is NaN if nothing is known, and if
-// /proc/stat does not include this process, as in some containers.
-func (c Contention) OthersAtMostNs() float64 {
-	most := c.OthersNs + othersErrorNs*math.Sqrt(float64(c.Stretches))
-	if c.Stretches == 0 || most < 0 {
-		return math.NaN()
-	}
-	return most
-}
-
-// WaitedAtMostNs returns an upper bound of the time during which threads waited for any single
-// CPU of a machine that has the given number of CPUs; NaN if it is not known.
-func (c Contention) WaitedAtMostNs(cpus int) float64 {
-	if c.Stretches == 0 {
-		return math.NaN()
-	}
-	return c.WaitedNs * float64(max(1, cpus))
-}
+// OthersErrorNs is about twice the standard deviation of the error that the rounding down of
+// five figures in /proc/stat causes in [Contention].OthersNs.
+const OthersErrorNs = 2 * statTickNs
 
 // ContentionWatch measures contention by reading the kernel's counters. A look takes about
 // 20 µs, and needs no rights.
@@ -82,7 +54,7 @@ func (w *ContentionWatch) Look() Contention {
 	before, now := w.before, w.counts()
 	w.before = now
 	others := since(now.busyNs, before.busyNs) - since(now.ownNs, before.ownNs)
-	return Contention{Stretches: 1, OthersNs: others, WaitedNs: since(now.waitedNs, before.waitedNs)}
+	return Contention{OthersNs: others, WaitedNs: since(now.waitedNs, before.waitedNs)}
 }
 
 // since returns by how much a counter rose. It returns NaN if the value fell, because it is not a

@@ -29,8 +29,8 @@ func (c Command) run(ctx context.Context, files [3]*os.File) (r Run, err error) 
 }
 
 // onThreadOfItsOwn calls do on a thread that has no children and is not the first one, and ends the thread. It
-// holds threads that don't qualify until it has found one. Where the system refuses to tell of children, any thread
-// qualifies: there, do can't wait for one that is not its own either.
+// holds threads that don't qualify until it has found one. Where the system refuses to tell of children, any thread but
+// the first qualifies: there, do can't wait for one that is not its own either.
 func onThreadOfItsOwn(do func()) {
 	runtime.LockOSThread()
 	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WNOTHREAD|unix.WALL, nil)

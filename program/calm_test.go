@@ -35,7 +35,7 @@ func TestCalmRuns(t *testing.T) {
 				return run
 			}
 			run = besideOthers(c.workMs, c.keptMs, c.blockedMs)
-			run.Others = process.OthersUse{Known: true, CPUNs: 20 * ms, WaitNs: 60 * ms, PassedNs: run.WallNs}
+			run.Others = process.OthersUse{Known: true, CPUNs: 20 * ms, WaitNs: int64(3 * c.keptMs * ms), PassedNs: run.WallNs}
 			return run
 		})
 		if r.Verdict != c.want || r.Verdict == stats.Trusted && math.Abs(r.Estimate.Value-c.trueMs*ms) > 0.5*ms {

@@ -207,8 +207,7 @@ type conclusion struct {
 	aboveClock bool
 	// spins bounds the share of the possible spinning time during which threads did spin.
 	spins float64
-	// outsideNs is the time, beyond the program's bounds, for which others may have delayed the programs that it waits
-	// for.
+	// outsideNs is the result of [conclusion.allowForOutside].
 	outsideNs float64
 	// neighbours is what programs on other CPUs may have added to the runs. unseen says that it is not known what these used.
 	neighbours stats.Exposure

@@ -11,29 +11,30 @@ import (
 )
 
 // allowForOutside lowers the lower bounds by the time for which others may have delayed something outside the program
-// for which it waited, such as a server on the same machine. If that time is long, it returns the time, for the verdict,
-// and changes nothing if it is not known at all for how long others delayed anything.
-func (c *conclusion) allowForOutside() (leftNs float64) {
-	most := c.delayedNs()
+// for which it waited, such as a server on the same machine. It returns that time if it is long, else 0. It takes off a long
+// time only if it is known for how long others waited, and if the program has one thread: several may have waited for one
+// another.
+func (c *conclusion) allowForOutside() (longNs float64) {
+	usualNs := c.othersUsuallyNs()
 	delay := func(r *Run) float64 {
 		if r.outsideKnown {
 			return r.outsideNs
 		}
-		return math.Min(r.outsideNs, most)
+		return math.Min(r.outsideNs, r.serversDelayNs(usualNs))
 	}
 	if typical := c.typical(delay); typical > stats.WideShare*stats.Median(c.low) {
-		leftNs = typical
+		longNs = typical
 	}
 	for i, r := range c.used {
-		if ns := delay(r); ns > 0 && (leftNs == 0 || r.outsideKnown || !math.IsInf(most, 1)) {
-			c.low[i] = max(r.leastNs, r.calmNs, c.low[i]-ns)
+		known := r.outsideKnown || r.Others.Known && r.traced.threads == 1
+		if ns := delay(r); ns > 0 && (longNs == 0 || known) {
+			c.low[i] = math.Min(c.low[i], max(r.leastNs, r.calmNs, c.low[i]-ns))
 		}
 	}
-	return leftNs
+	return longNs
 }
 
-// judgeOutside lowers the verdict if others may have delayed something outside the program, for which it waited, for
-// longer than the interval allows for.
+// judgeOutside lowers the verdict if others may have delayed something outside the program, for which it waited, for long.
 func (c *conclusion) judgeOutside() {
 	if !c.matters(c.outsideNs) {
 		return
@@ -42,7 +43,7 @@ func (c *conclusion) judgeOutside() {
 	switch known := func(r *Run) bool { return r.outsideKnown }; {
 	case slices.ContainsFunc(c.used, known):
 		seen = fmt.Sprintf("which other programs may have delayed by %s in each run", stats.Duration(c.outsideNs, 3))
-	case !math.IsInf(c.delayedNs(), 1):
+	case !math.IsInf(c.typical(func(r *Run) float64 { return r.serversDelayNs(c.othersUsuallyNs()) }), 1):
 		seen = fmt.Sprintf("which competition for the CPUs may have delayed by %s in each run", stats.Duration(c.outsideNs, 3))
 	}
 	waited := c.typical(func(r *Run) float64 { return r.outsideNs })
@@ -89,33 +90,29 @@ func (c *conclusion) judgeServers() {
 	}
 }
 
-// delayedNs returns the most time in each run by which competition for CPUs may have delayed other programs, for which
-// the program may wait. A server on this machine waits for a CPU no longer than threads are seen to wait, and no longer
-// than others run. The result is infinite if neither is known.
-func (c *conclusion) delayedNs() float64 {
-	var all machine.Contention
-	for i := range c.Runs {
-		all = all.Plus(c.Runs[i].Contention)
-	}
-	most := c.typical(func(r *Run) float64 { return r.othersWaitedNs() })
-	if math.IsNaN(most) {
-		most = math.Inf(1)
-	}
-	for _, ns := range []float64{all.WaitedAtMostNs(c.setting.CPUs), all.OthersAtMostNs()} {
-		if !math.IsNaN(ns) {
-			most = math.Min(most, ns/float64(len(c.Runs)))
-		}
-	}
-	return most
-}
-
-// othersWaitedNs returns the time for which other processes waited for a CPU during the run, limited by the time for
-// which others had one; NaN if unknown.
-func (r *Run) othersWaitedNs() float64 {
+// serversDelayNs returns the most time by which competition for CPUs may have delayed a server on this machine during the
+// run. It waits for a CPU no longer than others are seen to wait, and no longer than others have one. If not all processes
+// were seen, that is usuallyNs.
+func (r *Run) serversDelayNs(usuallyNs float64) float64 {
 	if !r.Others.Known {
-		return math.NaN()
+		return usuallyNs
 	}
 	return float64(min(r.Others.WaitNs, r.Others.CPUNs+r.BesideNs))
+}
+
+// othersUsuallyNs bounds the CPU time of others during the median run by /proc/stat: half of the runs have at most twice the
+// mean. It includes the time between the runs. It is infinite if not known, or if /proc/stat does not include this process.
+func (c *conclusion) othersUsuallyNs() float64 {
+	var all neighbours
+	wallNs := 0.0
+	for i := range c.Runs {
+		all, wallNs = all.plus(c.Runs[i].around), wallNs+float64(c.Runs[i].WallNs)
+	}
+	most := all.othersNs + machine.OthersErrorNs*math.Sqrt(float64(all.looks))
+	if all.looks == 0 || !(most >= 0) {
+		return math.Inf(1)
+	}
+	return 2 * most * math.Max(1, wallNs/all.passedNs) / float64(len(c.Runs)) // the looks may not reach to the end
 }
 
 // outsideNs returns the longest time for which threads can have waited for something other than a sleep, a page fault

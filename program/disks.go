@@ -115,14 +115,18 @@ func parseDisk(text []byte) diskWork {
 // each block, it is the time of the blocks that a disk may have caused. Otherwise it is the time in which none of the
 // program's threads ran, without sleeps of a known length.
 func (s *series) diskNs(run *Run, events []process.Event) float64 {
-	t := run.traced
-	switch {
-	case !run.usesDisks || !run.noted:
+	if !run.usesDisks || !run.noted {
 		return 0
-	case t.blocksKnown > 0 && t.blocksUnknown == 0:
-		return math.Min(t.forDisksNs, run.BlockedNs)
 	}
-	return math.Min(outsideNs(events, s.sleeps, t.wallNs), run.BlockedNs)
+	t := run.traced
+	ns := t.forDisksNs
+	if t.blocksKnown == 0 || t.blocksUnknown > 0 {
+		ns = outsideNs(events, s.sleeps, t.wallNs)
+	}
+	if math.IsNaN(run.BlockedNs) {
+		return ns
+	}
+	return math.Min(ns, run.BlockedNs)
 }
 
 // judgeDisks lowers the verdict if the program used disks, and others may have made it wait for one.

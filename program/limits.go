@@ -6,13 +6,13 @@ import (
 	"chronoscope/stats"
 )
 
-// undisturbed reports whether others can hardly have delayed this run on the given number of CPUs: no thread of the
-// program, or no thread of the whole machine, waited for a CPU for long. Alone it takes no longer than it took then.
-func (r *Run) undisturbed(cpus int) bool {
+// undisturbed reports whether others can hardly have delayed this run: no thread of the program waited for a CPU for long,
+// or others hardly had one. Alone it takes no longer than it took then.
+func (r *Run) undisturbed() bool {
 	t := r.traced
 	passable := math.Max(passableNs, passableShare*float64(r.WallNs))
 	known := r.noted && t.leaderWake.known() && (t.othersKnown || t.threads == 1)
-	return known && t.deficientNs+t.wake().highNs <= passable || r.othersAtMostNs() <= passable || r.Contention.WaitedAtMostNs(cpus) <= passable
+	return known && t.deficientNs+t.wake().highNs <= passable || r.othersAtMostNs() <= passable
 }
 
 // mostNs returns an upper bound of the time alone by the wall times. No run takes longer alone than it took, and
@@ -21,7 +21,7 @@ func (c *conclusion) mostNs() float64 {
 	most := c.Wall.Hi
 	var walls []float64
 	for _, r := range c.used {
-		if r.undisturbed(c.setting.CPUs) {
+		if r.undisturbed() {
 			walls = append(walls, float64(r.WallNs))
 		}
 	}

@@ -9,8 +9,16 @@ import (
 	"chronoscope/stats"
 )
 
-// neighbours is the CPU time that others used on all CPUs while passedNs passed; NaN if it is not known.
-type neighbours struct{ passedNs, othersNs float64 }
+// neighbours is the CPU time that others used while passedNs passed, by a number of looks; NaN if it is not known.
+// elsewhereNs is the same, but 0 on a machine with one CPU, where nothing runs beside the program.
+type neighbours struct {
+	passedNs, othersNs, elsewhereNs float64
+	looks                           int
+}
+
+func (n neighbours) plus(more neighbours) neighbours {
+	return neighbours{n.passedNs + more.passedNs, n.othersNs + more.othersNs, n.elsewhereNs + more.elsewhereNs, n.looks + more.looks}
+}
 
 // othersElsewhere returns how many CPUs other than the program's others used on average; NaN if not all of their
 // processes were seen. cpus is the number of CPUs that the program may use. The result rests on the CPU time of others,
@@ -70,14 +78,14 @@ func (c *conclusion) besideNeighbours() []float64 {
 	var around neighbours
 	unknown := false
 	for _, r := range c.used {
-		if math.IsNaN(r.around.othersNs) {
+		if math.IsNaN(r.around.elsewhereNs) {
 			unknown = true
 			continue
 		}
 		around.passedNs += r.around.passedNs
-		around.othersNs += r.around.othersNs - r.haltedNs()
+		around.elsewhereNs += r.around.elsewhereNs - r.haltedNs()
 	}
-	usual := math.Max(0, around.othersNs) / math.Max(1, around.passedNs)
+	usual := math.Max(0, around.elsewhereNs) / math.Max(1, around.passedNs)
 	if unknown && around.passedNs == 0 {
 		usual = math.NaN()
 	}

@@ -62,7 +62,7 @@ func TestNeighbours(t *testing.T) {
 				}
 				run := keptFor(workMs*(1+c.slower*x)*math.Exp(0.003*rng.NormFloat64()), c.keptMs)
 				elsewhereNs := x * float64(run.WallNs)
-				run.around = neighbours{float64(run.WallNs), elsewhereNs + c.keptMs*ms}
+				run.around = neighbours{passedNs: float64(run.WallNs), elsewhereNs: elsewhereNs + c.keptMs*ms}
 				if !c.hidden {
 					run.Others = process.OthersUse{Known: true, CPUNs: int64(elsewhereNs + c.keptMs*ms), WaitNs: run.WallNs, ElsewhereNs: int64(elsewhereNs), PassedNs: run.WallNs}
 				}
@@ -161,7 +161,7 @@ func TestNeighboursThatNothingShows(t *testing.T) {
 		s := series{probed: true}
 		r := s.concluded(40, func(int) Run {
 			run := keptFor(50, 0)
-			run.around = neighbours{float64(c.looks) * float64(run.WallNs), c.othersNs}
+			run.around = neighbours{passedNs: float64(c.looks) * float64(run.WallNs), elsewhereNs: c.othersNs}
 			return run
 		})
 		if said := strings.Contains(strings.Join(r.Reasons, "; "), "other CPUs is not known here"); r.Verdict != c.want || said != (c.want == stats.Suspect) {
@@ -180,7 +180,7 @@ func TestNeighboursThatSomeRunsShow(t *testing.T) {
 		if !known {
 			run = keptFor(52.5, 0)
 		}
-		run.around = neighbours{float64(run.WallNs), math.NaN()}
+		run.around = neighbours{passedNs: float64(run.WallNs), elsewhereNs: math.NaN()}
 		run.Others = process.OthersUse{Known: known, PassedNs: run.WallNs}
 		return run
 	})
@@ -192,7 +192,7 @@ func TestNeighboursThatSomeRunsShow(t *testing.T) {
 	s = series{probed: true}
 	r = s.concluded(20, func(int) Run {
 		run := sleptFor(0.05, 100)
-		run.around = neighbours{float64(run.WallNs), math.NaN()}
+		run.around = neighbours{passedNs: float64(run.WallNs), elsewhereNs: math.NaN()}
 		return run
 	})
 	if strings.Contains(strings.Join(r.Reasons, "; "), "other CPUs is not known here") {
@@ -208,7 +208,7 @@ func TestNeighboursThatMostRunsShow(t *testing.T) {
 		r := s.concluded(40, func(i int) Run {
 			x := 0.97 * float64(rng.IntN(2))
 			run := keptFor(50*(1+0.03*x)*math.Exp(0.003*rng.NormFloat64()), 0)
-			run.around = neighbours{float64(run.WallNs), math.NaN()}
+			run.around = neighbours{passedNs: float64(run.WallNs), elsewhereNs: math.NaN()}
 			used := int64(x * float64(run.WallNs))
 			run.Others = process.OthersUse{Known: i >= hidden, CPUNs: used, ElsewhereNs: used, PassedNs: run.WallNs}
 			return run
@@ -230,8 +230,8 @@ func TestNeighboursOnOneCPU(t *testing.T) {
 		r := newRunner(Setting{Root: fstest.MapFS{"proc/stat": file}})
 		r.whole, r.oneCPU = true, oneCPU
 		stat(9000 + 3600*100) // an hour, of which this process has a part
-		if r.look(); (r.seen.othersNs == 0) != oneCPU || (r.seen.othersNs > 1000e9) == oneCPU || !(r.seen.passedNs > 0) {
-			t.Errorf("one CPU: %v: %v ns on others in %v", oneCPU, r.seen.othersNs, r.seen.passedNs)
+		if r.look(); (r.seen.elsewhereNs == 0) != oneCPU || (r.seen.elsewhereNs > 1000e9) == oneCPU || !(r.seen.passedNs > 0) {
+			t.Errorf("one CPU: %v: %v ns on others in %v", oneCPU, r.seen.elsewhereNs, r.seen.passedNs)
 		}
 		r.close()
 	}
@@ -247,7 +247,7 @@ func TestLooksUnderLXCFS(t *testing.T) {
 	}
 	r := newRunner(Setting{Root: os.DirFS(dir)})
 	defer r.close()
-	if _, _, others := r.look(); !math.IsNaN(others.OthersNs) || others.Stretches != 1 || !math.IsNaN(r.seen.othersNs) {
-		t.Errorf("%+v, %+v: what others used is not known", others, r.seen)
+	if r.look(); !math.IsNaN(r.seen.othersNs) || !math.IsNaN(r.seen.elsewhereNs) {
+		t.Errorf("%+v: what others used is not known", r.seen)
 	}
 }

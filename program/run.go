@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"chronoscope/env"
-	"chronoscope/machine"
 	"chronoscope/process"
 )
 
@@ -25,9 +24,6 @@ type Run struct {
 	StealNs, ThrottledNs float64
 	// throttled says that a control group of this process was throttled since the last look.
 	throttled bool
-	// Contention tells how far programs competed for the machine's CPUs since the last look. Its Stretches
-	// are 0 without a look after the run, as after short runs.
-	Contention machine.Contention
 	// Others is the CPU time of other processes during the run. Its Known is false if that time is not known.
 	Others process.OthersUse
 	// around is the CPU time of others by the looks at the machine since the previous run; zero if there was no

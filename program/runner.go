@@ -138,7 +138,7 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		run.RunqueueWaitNs = float64(run.WaitNs())
 	}
 	if now := time.Now(); now.Sub(r.lookedAt) > lookEvery {
-		run.StealNs, run.ThrottledNs, run.Contention = r.look()
+		run.StealNs, run.ThrottledNs = r.look()
 		run.throttled = r.throttled
 	}
 	run.around, r.seen = r.seen, neighbours{}
@@ -226,8 +226,8 @@ func (r *runner) find(name string) (string, error) {
 	return path, err
 }
 
-// look returns steal, throttled time and contention since the last look.
-func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contention) {
+// look returns steal and throttled time since the last look.
+func (r *runner) look() (stolenNs, throttledNs float64) {
 	before := r.lookedAt
 	r.lookedAt = time.Now()
 	now := math.NaN()
@@ -242,8 +242,9 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 		stopped := r.throttle.StoppedNs()
 		throttledNs, r.stopped = stopped-r.stopped, stopped
 	}
-	if others = r.others.Look(); !r.whole {
-		others.OthersNs = math.NaN()
+	others := r.others.Look().OthersNs
+	if !r.whole {
+		others = math.NaN()
 	}
 	if r.usesDisks {
 		if r.disks == nil {
@@ -258,14 +259,14 @@ func (r *runner) look() (stolenNs, throttledNs float64, others machine.Contentio
 		}
 		r.disksDid = disks
 	}
-	elsewhereNs := others.OthersNs
-	if r.oneCPU {
-		elsewhereNs = 0
-	}
 	if !before.IsZero() {
-		r.seen = neighbours{r.seen.passedNs + float64(r.lookedAt.Sub(before)), r.seen.othersNs + elsewhereNs}
+		elsewhere := others
+		if r.oneCPU {
+			elsewhere = 0
+		}
+		r.seen = r.seen.plus(neighbours{float64(r.lookedAt.Sub(before)), others, elsewhere, 1})
 	}
-	return stolenNs, throttledNs, others
+	return stolenNs, throttledNs
 }
 
 // beside runs a command that is not timed, and returns how long it waited for a CPU.

@@ -265,7 +265,7 @@ func (c simulatedCase) run(rng *rand.Rand, traced bool) Run {
 	if c.rights && !traced {
 		w = tracepointsOf(out).without(rng, c.unnotedShare)
 	}
-	return Run{wakeups: w, Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs()), Contention: c.contention(out), Others: others(out)}
+	return Run{wakeups: w, Run: r, CoreHz: nan, StealNs: nan, ThrottledNs: nan, RunqueueWaitNs: float64(r.WaitNs()), Others: others(out)}
 }
 
 // others is what the kernel tells of the competitors.

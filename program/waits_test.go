@@ -22,7 +22,6 @@ func keptFor(workMs, keptMs float64) Run {
 	events := begun().at(workMs/2, process.Preempted, 1, 1, 0).at(workMs/2+keptMs, process.SwitchedIn, 1, 1, 0).at(end, process.Exited, 1, 1, 0)
 	run := events.run(end, workMs, process.Thread{ID: 1, CPUNs: int64(workMs * ms), WaitNs: int64(keptMs * ms), ReadNs: int64(end * ms)})
 	run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), keptMs*ms
-	run.Contention.Stretches = 1
 	return run
 }
 

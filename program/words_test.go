@@ -69,7 +69,7 @@ func TestUnstartedHasNoOutput(t *testing.T) {
 	}
 	results, err := Measure(background, []Command{{Name: "x", Command: nothing}}, QuickPlan, quiet, nil)
 	if err != nil || len(results) != 1 || len(results[0].Reasons) != 1 || results[0].Reasons[0] != "it failed: "+start.Error() {
-		t.Errorf("%v, %+v, want %q", err, results[0].Reasons, start)
+		t.Errorf("%v, %+v, want %q", err, results, start)
 	}
 }
 
