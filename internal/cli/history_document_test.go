@@ -12,7 +12,7 @@ var historyForm = object{
 	"series": list(object{
 		"topic": text, "name": anyText, "quantity": text, "unit": anyText, "better": oneOf("lower", "higher", ""),
 		"tier": text, "cpu": anyText, "system": anyText, "kernel": anyText, "hypervisor": anyText, "clocksource": anyText, "arch": anyText,
-		"go": anyText, "began": anyText, "noise": orNull(size), "unusable": count, "newest": oneOf("usable", "unusable", "missing", ""),
+		"go": anyText, "began": anyText, "noise": orNull(size), "unusable": count, "newest": oneOf("usable", "new", "unusable", "missing", ""),
 		"points": list(object{
 			"record": count, "value": number, "lo": orNull(number), "hi": orNull(number), "verdict": oneOf("trusted", "suspect", "unusable"), "outlier": boolean,
 		}.check),
