@@ -122,16 +122,16 @@ func (n newest) judges(s *series, figure int) bool {
 	return r != older && r == n.best[s.seriesKey]
 }
 
-// tip returns the places of the figures of a series that are compared with others, behind the places of these others, and
-// their number. What was measured after the newest commit without a commit may be of any code, and so counts for neither.
-func (n newest) tip(s *series) (places []int, newest int) {
+// compared returns the figures of a series that are judged, behind the older ones that they are held against, and the number
+// of those judged. What was measured after the newest commit without a commit may be of any code, and so counts for neither.
+func (n newest) compared(s *series) (figures []int, newest int) {
 	var before, judged []int
-	for place, figure := range s.figures {
+	for _, figure := range s.figures {
 		switch {
 		case n.judges(s, figure):
-			judged = append(judged, place)
+			judged = append(judged, figure)
 		case n.rank(s, figure) == older && (len(judged) == 0 || s.of(figure).Source.Commit != ""):
-			before = append(before, place)
+			before = append(before, figure)
 		}
 	}
 	if len(judged) == 0 { // the series has ended

@@ -56,11 +56,13 @@ func Of(h record.Header, x Index, f Filter) record.History {
 	d.NewestCommit = newest.commit
 	all := withoutStandIns(x.series(f))
 	d.Records = x.number(all)
-	found := inParallel(all, func(s *series) changepoint.Result { return changepoint.Find(s.points(), changepoint.FalseChanges) })
+	found := inParallel(all, func(s *series) changepoint.Result {
+		return changepoint.Find(s.points(s.figures), changepoint.FalseChanges)
+	})
 	limit := changepoint.Limit(found, changepoint.FalseDiscoveries)
 	for i, s := range all {
 		if slices.ContainsFunc(found[i].Changes, func(c changepoint.Change) bool { return c.PValue > limit }) {
-			found[i] = changepoint.Find(s.points(), limit)
+			found[i] = changepoint.Find(s.points(s.figures), limit)
 		}
 	}
 	d.Series = inParallel(all, func(s *series) record.HistorySeries { return s.document(found[s.place], newest, f) })
@@ -199,19 +201,19 @@ func (x Index) number(all []*series) []record.HistoryRecord {
 	return records
 }
 
-// onLogScale reports whether all values are positive, so that changes are ratios.
-func (s *series) onLogScale() bool {
-	return !slices.ContainsFunc(s.figures, func(f int) bool { return !(s.values.Value[f] > 0) })
+// onLogScale reports whether the values of figures are all positive, so that changes are ratios.
+func (s *series) onLogScale(figures []int) bool {
+	return !slices.ContainsFunc(figures, func(f int) bool { return !(s.values.Value[f] > 0) })
 }
 
 // sdsInInterval is the number of standard errors between the ends of a 95 % interval.
 const sdsInInterval = 2 * 1.959964
 
-// points returns the values for package changepoint: logarithms if all values are positive.
-func (s *series) points() []changepoint.Point {
-	logs := s.onLogScale()
-	points := make([]changepoint.Point, len(s.figures))
-	for i, f := range s.figures {
+// points returns the values of figures for package changepoint: logarithms if all are positive.
+func (s *series) points(figures []int) []changepoint.Point {
+	logs := s.onLogScale(figures)
+	points := make([]changepoint.Point, len(figures))
+	for i, f := range figures {
 		v, lo, hi := s.values.Value[f], s.values.Lo[f], s.values.Hi[f]
 		if logs {
 			v, lo, hi = math.Log(v), math.Log(lo), math.Log(hi)
@@ -227,7 +229,7 @@ func (s *series) points() []changepoint.Point {
 
 // document returns the series with the changes that were found.
 func (s *series) document(found changepoint.Result, newest newest, f Filter) record.HistorySeries {
-	logs := s.onLogScale()
+	logs := s.onLogScale(s.figures)
 	d := record.HistorySeries{
 		Topic: s.Topic, Name: s.Name, Quantity: s.Quantity, Unit: s.Unit, Better: s.Better,
 		Tier: s.tier.String(), CPU: s.tier.CPU, System: s.tier.System, Kernel: s.tier.Kernel, Hypervisor: s.tier.Hypervisor,
@@ -257,15 +259,23 @@ func (s *series) document(found changepoint.Result, newest newest, f Filter) rec
 	if logs && len(d.Points) > 1 {
 		d.Noise = stats.FloatOf(found.Noise.StandardDeviation)
 	}
-	all, compared := s.points(), []changepoint.Point{}
-	places, n := newest.tip(s)
-	for _, place := range places {
-		compared = append(compared, all[place])
-	}
-	if tip, ok := changepoint.TipOf(compared, n); ok {
-		d.Tip = &record.HistoryTip{Points: tip.Newest, Change: s.asChange(tip.Shift, logs), PValue: tip.PValue, Outcome: s.tipOutcome(tip)}
+	if tip, ratio, ok := s.tipOf(newest.compared(s)); ok {
+		d.Tip = &record.HistoryTip{Points: tip.Newest, Change: s.asChange(tip.Shift, ratio), PValue: tip.PValue, Outcome: s.tipOutcome(tip)}
 	}
 	return d
+}
+
+// tipOf compares the newest figures with the regime before them. The shift is one of logarithms, and so a ratio, if the values
+// of both are positive: a 0 before the regime counts for nothing.
+func (s *series) tipOf(figures []int, newest int) (tip changepoint.Tip, ratio, ok bool) {
+	tip, ok = changepoint.TipOf(s.points(figures), newest)
+	ratio = s.onLogScale(figures)
+	if regime := figures[tip.Regime.Start:]; ok && !ratio && s.onLogScale(regime) {
+		if t, ok := changepoint.TipOf(s.points(regime), newest); ok {
+			return t, true, true
+		}
+	}
+	return tip, ratio, ok
 }
 
 // asChange converts a difference of levels to a ratio if the levels are logarithms.

@@ -372,7 +372,7 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 	if s.Tip == nil || s.Tip.Change.Unit != "ratio" {
 		why := "there are too few records before it: keep more, then it can"
 		if s.Tip != nil {
-			why = "its values are not all positive, so that there is no ratio: look at them"
+			why = "the values of the newest commit and of the regime before it are not all positive, so that there is no ratio: look at them"
 		}
 		r := unanswered(question, why)
 		r.missing, r.optional = false, !isTime(s.Quantity)

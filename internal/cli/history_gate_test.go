@@ -147,25 +147,34 @@ func TestGateJudgesRecordsOfTheCommitItself(t *testing.T) {
 	}
 }
 
-// A metric that becomes worse from 0 or to 0 has no ratio, and ends with 1. It once passed without a word.
+// A metric that becomes worse from 0 or to 0 has no ratio, and ends with 1. It once passed without a word. A 0 that is not
+// compared does no harm: any one once made each later change end with 1.
 func TestGateOfFiguresWithoutRatio(t *testing.T) {
 	for _, c := range []struct {
 		unit                    string
+		zeros                   int // so many records have 0 at first
 		before, newest          float64
 		status, ifUndecidedPass int
 		says                    string
 	}{
-		{"allocs/op", 0, 50, 1, 0, "allocs/op of example.Encode is worse than before"},
-		{"MB/s", 100, 0, 1, 0, "MB/s of example.Encode is worse than before"},
-		{"allocs/op", 50, 0, 0, 0, ""},
-		{"allocs/op", 0, 0, 0, 0, ""},
-		{"allocs/op", 5, 50, 3, 3, "allocs/op of example.Encode is worse than the regime"},
+		{"allocs/op", 0, 0, 50, 1, 0, "allocs/op of example.Encode is worse than before"},
+		{"MB/s", 0, 100, 0, 1, 0, "MB/s of example.Encode is worse than before"},
+		{"allocs/op", 0, 50, 0, 0, 0, ""},
+		{"allocs/op", 0, 0, 0, 0, 0, ""},
+		{"allocs/op", 0, 5, 50, 3, 3, "allocs/op of example.Encode is worse than the regime"},
+		{"allocs/op", 10, 1000, 1001, 0, 0, ""},
+		{"allocs/op", 10, 1000, 2000, 3, 3, "allocs/op of example.Encode is worse than the regime before it by 100 %"},
+		{"allocs/op", 10, 1000, 0, 0, 0, ""},
 	} {
 		folder := t.TempDir()
-		for day := range 21 {
+		days := 20 + c.zeros
+		for day := range days + 1 {
 			r := benchOf("Encode", 130+float64(day*7%5)/2)
 			r.Metrics = []gobench.Metric{{Unit: c.unit, Value: c.before}}
-			if day == 20 {
+			if day < c.zeros {
+				r.Metrics[0].Value = 0
+			}
+			if day == days {
 				r.Metrics[0].Value = c.newest
 			}
 			keepBench(t, folder, day, r)
