@@ -36,7 +36,8 @@ const FewestBefore = 4
 //
 // If more than half of several newest points agree, the others are strays and are left out; PValue is at least the
 // probability that these are right and the points that agree are strays. If fewer agree, the interval holds the scatter of
-// the newest points, from which alone its degrees of freedom come.
+// the newest points, from which alone its degrees of freedom come. The part of the noise that does not last counts as independent
+// from point to point: newest points that were measured one after the other may share it, and the interval is too narrow then.
 func TipOf(points []Point, newest int) (Tip, bool) {
 	n := len(points) - newest
 	if newest < 1 || n < FewestBefore {

@@ -385,7 +385,7 @@ func rivalAtTip(s record.HistorySeries, comparisons int) rival {
 	lo, hi := r.ratio.Lo, r.ratio.Hi
 	r.slower, r.undecided, r.optional = lo > 1, lo <= 1 && hi >= 1, !isTime(s.Quantity)
 	r.finding = fmt.Sprintf("%s is %s than the regime before it by %.3g %%", r.name, compare.Direction(s.Quantity, view.Lower, 1), 100*(r.ratio.Value-1))
-	r.question, r.why = question, fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit several times, or on a calmer machine", lo, hi)
+	r.question, r.why = question, fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit again at other times, such as in another job, or on a calmer machine", lo, hi)
 	return r
 }
 
