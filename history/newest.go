@@ -15,6 +15,8 @@ type newest struct {
 	// best is the highest rank of these records that hold a figure of a series; of each series, those of this rank are judged.
 	best map[seriesKey]rank
 	held map[view.FigureKey]bool // the figures of these records
+	// known are the figures of the records before, on any kind of machine.
+	known map[view.FigureKey]bool
 	// before is the commit before the newest one, for each kind of measurement that there is of the newest.
 	before map[measurement]string
 }
@@ -23,9 +25,10 @@ type newest struct {
 type rank byte
 
 const (
-	older    rank = iota
-	noCommit      // the newest of all; it may be of any code
-	modified      // the code differed from the newest commit
+	neither  rank = iota // what the filter leaves out, and records without a commit after the newest one, which may be of any code
+	older                // of another commit, which the newest one is held against
+	noCommit             // the newest of all; it may be of any code
+	modified             // the code differed from the newest commit
 	clean
 )
 
@@ -41,7 +44,7 @@ func (f Filter) measurement(r Record) measurement { return measurement{r.Command
 // newest finds the newest records among those that pass a filter. The names of figures don't matter: a record from which
 // a figure is missing is as new as one that has it.
 func (x Index) newest(f Filter) newest {
-	n := newest{ranks: make([]rank, len(x.Records)), best: map[seriesKey]rank{}, held: map[view.FigureKey]bool{}, before: map[measurement]string{}}
+	n := newest{ranks: make([]rank, len(x.Records)), best: map[seriesKey]rank{}, held: map[view.FigureKey]bool{}, known: map[view.FigureKey]bool{}, before: map[measurement]string{}}
 	c := x.figures
 	hasFigures := make([]bool, len(x.Records))
 	for _, r := range c.Record {
@@ -58,35 +61,51 @@ func (x Index) newest(f Filter) newest {
 	}
 	slices.SortFunc(order, func(a, b int) int { return inTime(x.Records[a], x.Records[b]) })
 	for _, i := range order {
-		if commit := x.Records[i].Source.Commit; commit != "" {
+		if commit := x.Records[i].Source.Commit; commit != "" && (f.Head == "" || n.commit != f.Head) {
 			n.commit = commit
 		}
 	}
 	before := map[measurement]string{}
+	reached := false
 	for _, i := range order {
 		switch r := x.Records[i]; {
 		case r.Source.Commit == "":
+			if !reached {
+				n.ranks[i] = older
+			}
 		case r.Source.Commit != n.commit:
+			n.ranks[i] = older
 			before[f.measurement(r)] = r.Source.Commit
-		case r.Source.Modified:
-			n.ranks[i] = modified
 		default:
+			reached = true
 			n.ranks[i] = clean
+			if r.Source.Modified {
+				n.ranks[i] = modified
+			}
 		}
 	}
 	for _, i := range order {
-		if m := f.measurement(x.Records[i]); n.ranks[i] != older {
+		if m := f.measurement(x.Records[i]); n.ranks[i] > older {
 			n.before[m] = before[m]
 		}
 	}
-	if last := order[len(order)-1]; n.ranks[last] == older {
+	if last := order[len(order)-1]; x.Records[last].Source.Commit == "" {
 		n.ranks[last] = noCommit
 	}
+	known := make([]bool, len(c.Keys))
 	for i, r := range c.Record {
-		if n.ranks[r] != older {
+		switch {
+		case n.ranks[r] == older:
+			known[c.Key[i]] = true
+		case n.ranks[r] > older:
 			k := f.seriesKey(c.Keys[c.Key[i]], x.Records[r])
 			n.held[k.FigureKey] = true
 			n.best[k] = max(n.best[k], n.ranks[r])
+		}
+	}
+	for i, k := range c.Keys {
+		if known[i] {
+			n.known[k.FigureKey] = true
 		}
 	}
 	return n
@@ -97,11 +116,11 @@ func (n newest) of(s *series, f Filter) string {
 	last := s.of(s.figures[len(s.figures)-1])
 	judged := slices.IndexFunc(s.figures, func(figure int) bool { return n.judges(s, figure) })
 	switch {
-	case judged >= 0 && n.before[f.measurement(s.of(s.figures[judged]))] != "" && n.isNew(s):
+	case judged >= 0 && n.before[f.measurement(s.of(s.figures[judged]))] != "" && !n.known[s.FigureKey]:
 		return record.NewestNew
 	case judged >= 0:
 		return record.NewestUsable
-	case n.best[s.seriesKey] != older:
+	case n.best[s.seriesKey] > older:
 		return record.NewestUnusable
 	case !n.held[s.FigureKey] && last.Source.Commit != "" && last.Source.Commit == n.before[f.measurement(last)]:
 		return record.NewestMissing
@@ -109,33 +128,35 @@ func (n newest) of(s *series, f Filter) string {
 	return ""
 }
 
-// isNew reports whether nothing was known of a figure before the newest records.
-func (n newest) isNew(s *series) bool {
-	return s.began == "" && s.unusable == 0 && !slices.ContainsFunc(s.figures, func(figure int) bool { return n.rank(s, figure) == older })
-}
-
 func (n newest) rank(s *series, figure int) rank { return n.ranks[s.values.Record[figure]] }
 
 // judges reports whether a figure of a series is one of those that stand for the newest commit.
 func (n newest) judges(s *series, figure int) bool {
 	r := n.rank(s, figure)
-	return r != older && r == n.best[s.seriesKey]
+	return r > older && r == n.best[s.seriesKey]
 }
 
 // compared returns the figures of a series that are judged, behind the older ones that they are held against, and the number
-// of those judged. What was measured after the newest commit without a commit may be of any code, and so counts for neither.
+// of those judged. Of each commit, records of changed code don't count if the series has one of the commit itself.
 func (n newest) compared(s *series) (figures []int, newest int) {
+	clean := map[string]bool{}
+	for _, figure := range s.figures {
+		if source := s.of(figure).Source; !source.Modified {
+			clean[source.Commit] = true
+		}
+	}
 	var before, judged []int
 	for _, figure := range s.figures {
+		source := s.of(figure).Source
 		switch {
 		case n.judges(s, figure):
 			judged = append(judged, figure)
-		case n.rank(s, figure) == older && (len(judged) == 0 || s.of(figure).Source.Commit != ""):
+		case n.rank(s, figure) == older && !(source.Modified && clean[source.Commit]):
 			before = append(before, figure)
 		}
 	}
 	if len(judged) == 0 { // the series has ended
-		return before, s.newest()
+		return s.figures, s.newest()
 	}
 	return append(before, judged...), len(judged)
 }

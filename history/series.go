@@ -24,6 +24,8 @@ type Filter struct {
 	Machine *regexp.Regexp
 	// ByGo begins a new series for each version of Go.
 	ByGo bool
+	// Head is the commit that counts as the newest one if it was measured; if empty, the one with the latest time does.
+	Head string
 	// LeftOut are commits whose records are left out.
 	LeftOut map[string]bool
 }

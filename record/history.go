@@ -14,7 +14,7 @@ type History struct {
 	// Unreadable are records that could not be read.
 	Unreadable []UnreadableRecord `json:"unreadable"`
 	Series     []HistorySeries    `json:"series"`
-	// NewestCommit is the newest commit that was measured; empty if no record has a commit.
+	// NewestCommit is the newest commit that was measured, or HEAD for a gate if it was; empty if no record has a commit.
 	NewestCommit string `json:"newest_commit"`
 	// CommitURL is the address of a commit's page, with {commit} in place of its name; empty if
 	// there is none.
@@ -76,8 +76,8 @@ type HistorySeries struct {
 
 // Values of [HistorySeries].Newest.
 const (
-	NewestUsable   = "usable"   // the last point is of the newest commit
-	NewestNew      = "new"      // so are all points, while the same command measured other figures at the commit before
+	NewestUsable   = "usable"   // points of the newest commit are judged
+	NewestNew      = "new"      // it is usable, and no older record has the figure, while the same command measured others at the commit before
 	NewestUnusable = "unusable" // the value is unusable, and no point of the series, or the measurement failed
 	NewestMissing  = "missing"  // the same command measured it at the commit before, but not at the newest one
 )

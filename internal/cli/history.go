@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -61,8 +60,9 @@ With --gate the exit status is 3 where the newest commit is slower or worse than
 before it by more than the limit, with a chance of 99 % for all series at once. It is 1
 where that can't be told of a time, also if the time's value at the newest commit is
 unusable: a time that failed is. A series without a result of the newest commit is not
-judged; a caveat names the times that the commit before has. If HEAD was measured, commits
-that its history lacks are left out.`,
+judged; a caveat names the times that the commit before has. If HEAD was measured, it is the
+newest commit: later commits are left out, and, unless this clone is shallow, others that it
+knows and that HEAD's history lacks.`,
 		Example: `  chronoscope bench ./... --save=git           measure, and keep the result in git
   chronoscope history --store git              series and changes
   chronoscope history --bench 'Encode|Decode' --since 2026-09-01
@@ -169,7 +169,7 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	c.header.Caveats = []string{} // those of this machine don't apply to the records
 	isGate := !math.IsNaN(c.mostRegression)
 	if isGate {
-		t.filter.LeftOut = notOfHead(ctx, index)
+		t.filter.Head, t.filter.LeftOut = notOfHead(ctx, index)
 	}
 	d := history.Of(c.finish(ctx), index, t.filter)
 	d.Store = store.Place()
@@ -178,7 +178,7 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	}
 	d.Caveats = append(d.Caveats, caveatsOfHistory(ctx, d, isGate)...)
 	if n := len(t.filter.LeftOut); n > 0 {
-		d.Caveats = append(d.Caveats, fmt.Sprintf("the gate leaves out the records of %s here that the history of HEAD lacks", stats.Count(n, "measured commit")))
+		d.Caveats = append(d.Caveats, fmt.Sprintf("the gate leaves out the records of %s that the history of HEAD lacks", stats.Count(n, "measured commit")))
 	}
 	if len(index.Records) == 0 {
 		fmt.Fprintf(c.notes, "chronoscope: there are no records yet: give %s to a command that measures\n", savesIn(t.store))
@@ -186,7 +186,7 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	rows := func(write func(io.Writer, []history.Row) error) func(io.Writer) error {
 		return func(w io.Writer) error { return write(w, history.Rows(d)) }
 	}
-	return found{document: d, rivals: rivalsInHistory(d), exports: map[string]func(io.Writer) error{
+	return found{document: d, rivals: rivalsInHistory(d, len(t.filter.LeftOut)), exports: map[string]func(io.Writer) error{
 		"csv":   rows(func(w io.Writer, all []history.Row) error { return render.Table(w, history.Fields(all)) }),
 		"jsonl": rows(history.WriteJSONLines),
 		"parquet": rows(func(w io.Writer, all []history.Row) error {
@@ -204,34 +204,51 @@ func git(ctx context.Context, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// notOfHead returns the measured commits that the repository here knows and the history of HEAD lacks: they say nothing of what
-// HEAD is to be held against. It returns none if HEAD was not measured, and so is not judged, or if the clone is shallow, so
-// that HEAD's history is not known. Commits that the repository does not know, such as merges for pull requests, are none.
-func notOfHead(ctx context.Context, x history.Index) map[string]bool {
-	head := git(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-	measured := map[string]bool{}
+// notOfHead returns HEAD if it was measured, and the measured commits that it is not held against: those that its history here
+// lacks if they are no older than HEAD, or the repository knows them and so another branch has them. A commit that it does not
+// know, such as a merge for a pull request, may be of HEAD's history if it is older; so may any older one if the clone is shallow.
+func notOfHead(ctx context.Context, x history.Index) (head string, leftOut map[string]bool) {
+	measured := map[string]time.Time{}
 	for _, r := range x.Records {
-		if _, err := hex.DecodeString(r.Source.Commit); err == nil && len(r.Source.Commit) == len(head) {
-			measured[r.Source.Commit] = true
+		if r.Source.Commit != "" {
+			measured[r.Source.Commit] = r.Source.Time
 		}
 	}
-	if head == "" || !measured[head] || git(ctx, "rev-parse", "--is-shallow-repository") != "false" {
-		return nil
+	ancestors := strings.Fields(git(ctx, "rev-list", "HEAD"))
+	if len(ancestors) == 0 {
+		return "", nil
 	}
-	list := exec.CommandContext(ctx, "git", "rev-list", "--ignore-missing", "--stdin")
+	head = ancestors[0]
+	at, is := measured[head]
+	if !is {
+		return "", nil
+	}
+	for _, commit := range ancestors {
+		delete(measured, commit)
+	}
+	leftOut = map[string]bool{}
+	var names []string
+	for commit, then := range measured {
+		if !then.Before(at) {
+			leftOut[commit] = true
+		} else if _, err := hex.DecodeString(commit); err == nil && len(commit) == len(head) {
+			names = append(names, commit)
+		}
+	}
+	if git(ctx, "rev-parse", "--is-shallow-repository") != "false" {
+		return head, leftOut
+	}
+	list := exec.CommandContext(ctx, "git", "rev-list", "--ignore-missing", "--no-walk", "--stdin")
 	list.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1") // what is missing is not fetched
-	list.Stdin = strings.NewReader(strings.Join(append(slices.Sorted(maps.Keys(measured)), "^"+head), "\n") + "\n")
-	out, err := list.Output()
-	if err != nil {
-		return nil
-	}
-	all := map[string]bool{}
-	for _, commit := range strings.Fields(string(out)) {
-		if measured[commit] {
-			all[commit] = true
+	list.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	if known, err := list.Output(); err == nil {
+		for _, commit := range strings.Fields(string(known)) {
+			if _, is := measured[commit]; is {
+				leftOut[commit] = true
+			}
 		}
 	}
-	return all
+	return head, leftOut
 }
 
 // secureShell matches a repository's address of the form git@HOST:PATH.
@@ -260,7 +277,7 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 		caveats = append(caveats, fmt.Sprintf("the gate judges commit %.8s, the newest one with records: HEAD is %.8s", d.NewestCommit, known[0]))
 	}
 	for _, unjudged := range []struct{ newest, why string }{
-		{record.NewestNew, "new at commit %.8s"}, {record.NewestMissing, "missing at commit %.8s but not at the commit before"},
+		{record.NewestNew, "no record before commit %.8s has them"}, {record.NewestMissing, "they are missing at commit %.8s but not at the commit before"},
 	} {
 		var names []string
 		for _, s := range d.Series {
@@ -269,7 +286,7 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 			}
 		}
 		if isGate && len(names) > 0 {
-			caveats = append(caveats, fmt.Sprintf("not judged, since they are "+unjudged.why+": %s", d.NewestCommit, listed(names)))
+			caveats = append(caveats, fmt.Sprintf("not judged, since "+unjudged.why+": %s", d.NewestCommit, listed(names)))
 		}
 	}
 	if isGate {
@@ -311,7 +328,7 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 // point of this commit. A time that is unusable there can't be told. What is missing there is no rival: a commit of another
 // branch may be the one before, other arguments may have chosen less, or the benchmark was removed. What is new there can't
 // have become worse.
-func rivalsInHistory(d record.History) (all []rival) {
+func rivalsInHistory(d record.History, leftOut int) (all []rival) {
 	var tips []record.HistorySeries
 	for _, s := range d.Series {
 		switch {
@@ -323,7 +340,7 @@ func rivalsInHistory(d record.History) (all []rival) {
 		}
 	}
 	for _, s := range tips {
-		r := rivalAtTip(s, len(tips))
+		r := rivalAtTip(s, len(tips), leftOut)
 		if codeDiffered(d, s) {
 			r.finding = fmt.Sprintf("%s, where the code differed from commit %.8s", r.finding, d.NewestCommit)
 		}
@@ -366,11 +383,15 @@ func isTime(quantity string) bool {
 	return quantity == view.QuantityTime || quantity == view.QuantityWall
 }
 
-// rivalAtTip compares the newest commit with the regime before it, as one of the given number of comparisons.
-func rivalAtTip(s record.HistorySeries, comparisons int) rival {
+// rivalAtTip compares the newest commit with the regime before it, as one of the given number of comparisons. The records of
+// leftOut commits count for neither.
+func rivalAtTip(s record.HistorySeries, comparisons, leftOut int) rival {
 	question := questionInHistory(s)
 	if s.Tip == nil || s.Tip.Change.Unit != "ratio" {
 		why := "there are too few records before it: keep more, then it can"
+		if leftOut > 0 {
+			why = fmt.Sprintf("there are too few records before it in the history of HEAD, which lacks %s: measure commits of that history", stats.Count(leftOut, "measured commit"))
+		}
 		if s.Tip != nil {
 			why = "the values of the newest commit and of the regime before it are not all positive, so that there is no ratio: look at them"
 		}

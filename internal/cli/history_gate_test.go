@@ -46,7 +46,7 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 		"left out":                        {[][]gobench.Report{{decode}}, nil, 0, gone + "Encode"},
 		"slower, and one is left out":     {[][]gobench.Report{{benchOf("Encode", 200)}}, nil, 3, "time of example.Encode is slower"},
 		"gone since two commits":          {[][]gobench.Report{{decode}, {decode}}, nil, 0, ""},
-		"new":                             {[][]gobench.Report{{encode, decode, fresh}}, nil, 0, "not judged, since they are new at commit 0abc0014: time of example.Fresh"},
+		"new":                             {[][]gobench.Report{{encode, decode, fresh}}, nil, 0, "not judged, since no record before commit 0abc0014 has them: time of example.Fresh"},
 		"new, and one is slower":          {[][]gobench.Report{{benchOf("Encode", 200), decode, fresh}}, nil, 3, "time of example.Encode is slower"},
 		"new at the commit before":        {[][]gobench.Report{{encode, decode, fresh}, {encode, decode, fresh}}, nil, 1, "time of example.Fresh is worse than before can't be told: there are too few records"},
 		"unusable at first":               {[][]gobench.Report{{unusable, decode}, both}, nil, 0, ""},
@@ -127,7 +127,9 @@ func TestGateJudgesRecordsOfTheCommitItself(t *testing.T) {
 		"unusable, then good as changed":         {[]kept{{&commit, unusable}, {&changed, benchOf("Encode", 131)}}, 1, "is unusable", differed},
 		"slow as changed alone":                  {[]kept{{&changed, benchOf("Encode", 200)}}, 3, "where the code differed from commit feed0000", "+0x"},
 		"good as changed alone":                  {[]kept{{&changed, benchOf("Encode", 131)}}, 0, differed, "+0x"},
-		"new, and also as changed":               {[]kept{{&changed, benchOf("Fresh", 70)}, {&commit, benchOf("Fresh", 70)}, {&commit, benchOf("Encode", 131)}}, 0, "new at commit feed0000: time of example.Fresh", differed},
+		"new, and also as changed":               {[]kept{{&changed, benchOf("Fresh", 70)}, {&commit, benchOf("Fresh", 70)}, {&commit, benchOf("Encode", 131)}}, 0, "no record before commit feed0000 has them: time of example.Fresh", differed},
+		"new, and then without a commit":         {[]kept{{&commit, benchOf("Fresh", 70)}, {nil, benchOf("Fresh", 70)}, {nil, benchOf("Encode", 131)}}, 0, "no record before commit feed0000 has them: time of example.Fresh", differed},
+		"new without a commit":                   {[]kept{{&commit, benchOf("Encode", 131)}, {nil, benchOf("Fresh", 70)}}, 0, "no record before commit feed0000 has them: time of example.Fresh", differed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,6 +146,54 @@ func TestGateJudgesRecordsOfTheCommitItself(t *testing.T) {
 				t.Errorf("status %d, want %d with %q and without %q: %s", status, c.status, c.says, c.saysNone, said)
 			}
 		})
+	}
+}
+
+// Records of changed code don't count for an older commit that has records of its own: nine of them, of work that then became
+// the newest commit, once were the regime that it was held against. Where all records are of changed code, they count.
+func TestGateBesideWorkInProgress(t *testing.T) {
+	for _, allChanged := range []bool{false, true} {
+		folder := t.TempDir()
+		keep := func(day, minute int, changed bool, ns float64) {
+			at := dayOf(day)
+			keepBenchOf(t, folder, &record.Source{Commit: fmt.Sprintf("%040x", day+1), Time: at, Modified: changed}, at.Add(time.Duration(minute)*time.Minute), benchOf("Encode", ns+float64((day+minute)*7%5)/2))
+		}
+		for day := range 20 {
+			keep(day, 0, allChanged, 130)
+		}
+		if !allChanged {
+			for i := range 9 {
+				keep(19, 1+i, true, 200)
+			}
+		}
+		keep(20, 0, allChanged, 200)
+		if _, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%"); status != 3 || !strings.Contains(problems, "slower than the regime before it by 5") {
+			t.Errorf("all changed: %t: status %d: %s", allChanged, status, problems)
+		}
+	}
+}
+
+// What is new on two kinds of machine is new on both. On the second one it once ended with 1, for too few records.
+func TestGateOfWhatIsNewOnTwoMachines(t *testing.T) {
+	folder := t.TempDir()
+	for day := range 6 {
+		for i, cpu := range []string{"Example 9000", "Other"} {
+			results := []gobench.Report{benchOf("Encode", 130)}
+			if day == 5 {
+				results = append(results, benchOf("Fresh", 70))
+			}
+			at := dayOf(day)
+			keepDocument(t, folder, record.Bench{
+				Header: record.Header{Schema: record.Schema, Command: "bench", Started: at.Add(time.Duration(i) * time.Minute), Caveats: []string{},
+					Source: &record.Source{Commit: fmt.Sprintf("%040x", day+1), Time: at}, Machine: &machine.Machine{CPU: machine.Text(cpu)}},
+				Results: results, Pairs: []stats.Pair{},
+			})
+		}
+	}
+	out, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
+	const want = "has them: time of example.Fresh, time of example.Fresh"
+	if said := strings.Join(strings.Fields(out), " "); status != 0 || !strings.Contains(said, want) {
+		t.Errorf("status %d, want 0 with %q: %s%s", status, want, said, problems)
 	}
 }
 
@@ -209,8 +259,9 @@ func TestGateSaysThatHeadWasNotMeasured(t *testing.T) {
 	}
 }
 
-// Commits of another branch, which HEAD's history lacks, are left out of what HEAD is held against: a fast branch that was
-// never merged once made main's next commit a regression. Without a gate, and where git can't tell, they keep their places.
+// If HEAD was measured, it is judged. Commits of another branch, which HEAD's history lacks, and all that are no older than HEAD
+// are left out of what it is held against: a fast branch that was never merged once made main's next commit a regression, and
+// a commit that another job measured meanwhile was judged in place of HEAD, with HEAD as one of the records before it. Without a gate, and where git can't tell, they keep their places.
 func TestGateLeavesOutOtherBranches(t *testing.T) {
 	repository, folder := t.TempDir(), t.TempDir()
 	t.Chdir(repository)
@@ -218,10 +269,11 @@ func TestGateLeavesOutOtherBranches(t *testing.T) {
 	run := func(args ...string) string {
 		return git(t.Context(), append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
 	}
-	keep := func(hash string, ns float64) {
+	keep := func(hash string, ns float64) time.Time {
 		minute++
 		at := dayOf(0).Add(time.Duration(minute) * time.Minute)
 		keepBenchOf(t, folder, &record.Source{Commit: hash, Time: at}, at, benchOf("Encode", ns+float64(minute*7%5)/5))
+		return at
 	}
 	commit := func() string {
 		run("commit", "-q", "--allow-empty", "-m", fmt.Sprint(minute))
@@ -238,7 +290,7 @@ func TestGateLeavesOutOtherBranches(t *testing.T) {
 	run("checkout", "-q", "main")
 	head := commit()
 	keep(head, 100)
-	const leftOut, places = "the gate leaves out the records of 10 measured commits here that the history of HEAD lacks", "not in the history of HEAD"
+	const leftOut, places = "the gate leaves out the records of 10 measured commits that the history of HEAD lacks", "not in the history of HEAD"
 	check := func(why string, want int, says, saysNone string, args ...string) {
 		t.Helper()
 		out, problems, status := runHere(t, append([]string{"history", "--store", folder}, args...)...)
@@ -248,15 +300,23 @@ func TestGateLeavesOutOtherBranches(t *testing.T) {
 	}
 	check("HEAD is as main was", 0, leftOut, places, "--gate", "5%")
 	check("no gate", 0, places, leftOut)
-	if err := os.WriteFile(".git/shallow", []byte(head+"\n"), 0o644); err != nil {
-		t.Fatal(err)
+	shallow := func(is bool) {
+		t.Helper()
+		var err error
+		if is {
+			err = os.WriteFile(".git/shallow", []byte(head+"\n"), 0o644)
+		} else {
+			err = os.Remove(".git/shallow")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	shallow(true)
 	check("a shallow clone", 3, places, leftOut, "--gate", "5%")
-	if err := os.Remove(".git/shallow"); err != nil {
-		t.Fatal(err)
-	}
+	shallow(false)
 	run("checkout", "-q", "fast")
-	check("the branch itself", 0, "of 1 measured commit here that", places, "--gate", "5%")
+	check("the branch itself", 0, "of 1 measured commit that", places, "--gate", "5%")
 	run("checkout", "-q", "main")
 	commit()
 	check("HEAD was not measured", 3, places, leftOut, "--gate", "5%")
@@ -265,4 +325,25 @@ func TestGateLeavesOutOtherBranches(t *testing.T) {
 	run("reflog", "expire", "--expire=now", "--all")
 	run("gc", "-q", "--prune=now")
 	check("commits that this repository does not know", 3, places, leftOut, "--gate", "5%")
+	folder = t.TempDir()
+	for _, commit := range strings.Fields(run("rev-list", "--reverse", "HEAD~1")) {
+		keep(commit, 100)
+	}
+	headTime := keep(head, 120)
+	keepBenchOf(t, folder, &record.Source{Commit: run("rev-parse", "HEAD~1"), Time: headTime}, headTime.Add(time.Hour), benchOf("Encode", 100))
+	check("the commit before has the same time and is measured later", 3, "slower than the regime before it by 2", "leaves out", "--gate", "5%")
+	keep(strings.Repeat("e", 40), 100)
+	const later = "the gate leaves out the records of 1 measured commit that"
+	check("another job measured a later commit", 3, later, "the gate judges", "--gate", "5%")
+	shallow(true)
+	check("the same in a shallow clone, which also lacks the commit before, of the same time", 3, "of 2 measured commits that", "the gate judges", "--gate", "5%")
+	shallow(false)
+	folder = t.TempDir()
+	run("checkout", "-q", "-b", "squashed", "HEAD~5")
+	for range 5 {
+		keep(commit(), 100)
+	}
+	run("checkout", "-q", "main")
+	keep(head, 100)
+	check("all that was measured is of another branch", 1, "in the history of HEAD, which lacks 5 measured commits: measure", "keep more", "--gate", "5%")
 }
