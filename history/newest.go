@@ -3,6 +3,7 @@ package history
 import (
 	"slices"
 
+	"chronoscope/changepoint"
 	"chronoscope/record"
 	"chronoscope/view"
 )
@@ -18,14 +19,16 @@ type newest struct {
 	// known are the figures of the records before, on any kind of machine.
 	known map[view.FigureKey]bool
 	// before is the commit before the newest one, for each kind of measurement that there is of the newest.
-	before map[measurement]string
+	before    map[measurement]string
+	ancestors map[string]bool // see [Filter]
 }
 
 // rank says how well a record stands for the newest commit.
 type rank byte
 
 const (
-	neither  rank = iota // what the filter leaves out, and records without a commit after the newest one, which may be of any code
+	neither  rank = iota // what the filter leaves out
+	later                // without a commit, after the newest one: they may be of any code
 	older                // of another commit, which the newest one is held against
 	noCommit             // the newest of all; it may be of any code
 	modified             // the code differed from the newest commit
@@ -44,7 +47,7 @@ func (f Filter) measurement(r Record) measurement { return measurement{r.Command
 // newest finds the newest records among those that pass a filter. The names of figures don't matter: a record from which
 // a figure is missing is as new as one that has it.
 func (x Index) newest(f Filter) newest {
-	n := newest{ranks: make([]rank, len(x.Records)), best: map[seriesKey]rank{}, held: map[view.FigureKey]bool{}, known: map[view.FigureKey]bool{}, before: map[measurement]string{}}
+	n := newest{ranks: make([]rank, len(x.Records)), best: map[seriesKey]rank{}, held: map[view.FigureKey]bool{}, known: map[view.FigureKey]bool{}, before: map[measurement]string{}, ancestors: f.Ancestors}
 	c := x.figures
 	hasFigures := make([]bool, len(x.Records))
 	for _, r := range c.Record {
@@ -70,8 +73,9 @@ func (x Index) newest(f Filter) newest {
 	for _, i := range order {
 		switch r := x.Records[i]; {
 		case r.Source.Commit == "":
-			if !reached {
-				n.ranks[i] = older
+			n.ranks[i] = older
+			if reached {
+				n.ranks[i] = later
 			}
 		case r.Source.Commit != n.commit:
 			n.ranks[i] = older
@@ -92,15 +96,18 @@ func (x Index) newest(f Filter) newest {
 	if last := order[len(order)-1]; x.Records[last].Source.Commit == "" {
 		n.ranks[last] = noCommit
 	}
-	known := make([]bool, len(c.Keys))
+	keyOf := func(i int) seriesKey { return f.seriesKey(c.Keys[c.Key[i]], x.Records[c.Record[i]]) }
 	for i, r := range c.Record {
-		switch {
-		case n.ranks[r] == older:
-			known[c.Key[i]] = true
-		case n.ranks[r] > older:
-			k := f.seriesKey(c.Keys[c.Key[i]], x.Records[r])
+		if n.ranks[r] > older {
+			k := keyOf(i)
 			n.held[k.FigureKey] = true
 			n.best[k] = max(n.best[k], n.ranks[r])
+		}
+	}
+	known := make([]bool, len(c.Keys))
+	for i, r := range c.Record {
+		if n.ranks[r] == older || n.ranks[r] == later && n.best[keyOf(i)] == noCommit {
+			known[c.Key[i]] = true
 		}
 	}
 	for i, k := range c.Keys {
@@ -137,26 +144,30 @@ func (n newest) judges(s *series, figure int) bool {
 }
 
 // compared returns the figures of a series that are judged, behind the older ones that they are held against, and the number
-// of those judged. Of each commit, records of changed code don't count if the series has one of the commit itself.
+// of those judged. They are held against the history of their own code if enough is known of it: against records of Head's
+// ancestors, and against those of unchanged code if the judged ones are.
 func (n newest) compared(s *series) (figures []int, newest int) {
-	clean := map[string]bool{}
-	for _, figure := range s.figures {
-		if source := s.of(figure).Source; !source.Modified {
-			clean[source.Commit] = true
-		}
-	}
+	best := n.best[s.seriesKey]
 	var before, judged []int
 	for _, figure := range s.figures {
-		source := s.of(figure).Source
-		switch {
+		switch r := n.rank(s, figure); {
 		case n.judges(s, figure):
 			judged = append(judged, figure)
-		case n.rank(s, figure) == older && !(source.Modified && clean[source.Commit]):
+		case r == older, r == later && best == noCommit:
 			before = append(before, figure)
 		}
 	}
 	if len(judged) == 0 { // the series has ended
 		return s.figures, s.newest()
+	}
+	for _, ownHistory := range []func(record.Source) bool{
+		func(source record.Source) bool { return n.ancestors[source.Commit] },
+		func(source record.Source) bool { return best == clean && !source.Modified },
+	} {
+		own := slices.DeleteFunc(slices.Clone(before), func(figure int) bool { return !ownHistory(s.of(figure).Source) })
+		if len(own) >= changepoint.FewestBefore {
+			before = own
+		}
 	}
 	return append(before, judged...), len(judged)
 }

@@ -26,6 +26,8 @@ type Filter struct {
 	ByGo bool
 	// Head is the commit that counts as the newest one if it was measured; if empty, the one with the latest time does.
 	Head string
+	// Ancestors are commits that Head follows. If enough of their records are known, only these are what Head is held against.
+	Ancestors map[string]bool
 	// LeftOut are commits whose records are left out.
 	LeftOut map[string]bool
 }

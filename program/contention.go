@@ -11,8 +11,8 @@ import (
 )
 
 // allowForOutside lowers the lower bounds by the time for which others may have delayed something outside the program
-// for which it waited, such as a server on the same machine. It returns that time if it is long, else 0. It takes off a long
-// time only if it is known for how long others waited, and if the program has one thread: several may have waited for one
+// for which it waited, such as a server on the same machine. It returns that time if it is long, else 0. A long time is taken
+// off only if it is known for how long others waited, and if the program has one thread: several may have waited for one
 // another.
 func (c *conclusion) allowForOutside() (longNs float64) {
 	usualNs := c.othersUsuallyNs()
@@ -36,14 +36,14 @@ func (c *conclusion) allowForOutside() (longNs float64) {
 
 // judgeOutside lowers the verdict if others may have delayed something outside the program, for which it waited, for long.
 func (c *conclusion) judgeOutside() {
-	if !c.matters(c.outsideNs) {
+	if c.outsideNs == 0 {
 		return
 	}
-	seen := "and whether others competed with that for the CPUs is not known"
+	seen, usualNs := "and whether others competed with that for the CPUs is not known", c.othersUsuallyNs()
 	switch known := func(r *Run) bool { return r.outsideKnown }; {
 	case slices.ContainsFunc(c.used, known):
 		seen = fmt.Sprintf("which other programs may have delayed by %s in each run", stats.Duration(c.outsideNs, 3))
-	case !math.IsInf(c.typical(func(r *Run) float64 { return r.serversDelayNs(c.othersUsuallyNs()) }), 1):
+	case !math.IsInf(c.typical(func(r *Run) float64 { return r.serversDelayNs(usualNs) }), 1):
 		seen = fmt.Sprintf("which competition for the CPUs may have delayed by %s in each run", stats.Duration(c.outsideNs, 3))
 	}
 	waited := c.typical(func(r *Run) float64 { return r.outsideNs })
@@ -100,18 +100,19 @@ func (r *Run) serversDelayNs(usuallyNs float64) float64 {
 	return float64(min(r.Others.WaitNs, r.Others.CPUNs+r.BesideNs))
 }
 
-// othersUsuallyNs bounds the CPU time of others during the median run by /proc/stat: half of the runs have at most twice the
-// mean. It includes the time between the runs. It is infinite if not known, or if /proc/stat does not include this process.
+// othersUsuallyNs bounds the CPU time of others during the median run by /proc/stat: at least half of the runs have at most
+// twice the mean. It includes the time between the runs. It is infinite if not known, or if /proc/stat does not include this process.
 func (c *conclusion) othersUsuallyNs() float64 {
 	var all neighbours
 	wallNs := 0.0
 	for i := range c.Runs {
 		all, wallNs = all.plus(c.Runs[i].around), wallNs+float64(c.Runs[i].WallNs)
 	}
-	most := all.othersNs + machine.OthersErrorNs*math.Sqrt(float64(all.looks))
-	if all.looks == 0 || !(most >= 0) {
+	errorNs := machine.OthersErrorNs * math.Sqrt(float64(all.stretches))
+	if all.stretches == 0 || !(all.othersNs >= -3*errorNs) {
 		return math.Inf(1)
 	}
+	most := math.Max(0, all.othersNs+errorNs)
 	return 2 * most * math.Max(1, wallNs/all.passedNs) / float64(len(c.Runs)) // the looks may not reach to the end
 }
 

@@ -22,8 +22,8 @@ func waiting(ranNs, waitedNs int64) seen {
 }
 
 // unseen are others of which only /proc/stat tells.
-func unseen(ranNs float64, looks int) seen {
-	return seen{around: neighbours{passedNs: 402 * ms, othersNs: ranNs, elsewhereNs: ranNs, looks: looks}}
+func unseen(ranNs float64, stretches int) seen {
+	return seen{around: neighbours{passedNs: 402 * ms, othersNs: ranNs, elsewhereNs: ranNs, stretches: stretches}}
 }
 
 // outsideCase is a program of one thread that works 1 ms, waits, and works 1 more, on a machine with others.
@@ -105,19 +105,21 @@ func TestDelaysThatComeAndGo(t *testing.T) {
 	}
 }
 
-// What others used during the median run, by hand: twice the mean, with 20 ms of error for a look, of which those of
-// several looks add up as errors do.
+// What others used during the median run, by hand: twice the mean, with 20 ms of error for a stretch without gaps. Those of
+// several stretches add up as errors do.
 func TestOthersUsually(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for name, c := range map[string]struct {
 		around []neighbours // of runs of 100 ms
 		wantMs float64
 	}{
-		"a look at each":         {slices.Repeat([]neighbours{{passedNs: 100 * ms, othersNs: 30 * ms, looks: 1}}, 4), 2 * (4*30 + 2*20) / 4},
-		"a look at one of four":  {[]neighbours{{}, {}, {}, {passedNs: 100 * ms, othersNs: 30 * ms, looks: 1}}, 2 * (30 + 20)},
-		"a look that covers all": {[]neighbours{{}, {}, {}, {passedNs: 400 * ms, othersNs: 120 * ms, looks: 1}}, 2 * (120 + 20) / 4},
-		"one is not known":       {[]neighbours{{passedNs: 100 * ms, looks: 1}, {passedNs: 100 * ms, othersNs: nan, looks: 1}}, inf},
-		"another's /proc/stat":   {[]neighbours{{passedNs: 100 * ms, othersNs: -50 * ms, looks: 1}}, inf},
+		"looks without gaps":     {[]neighbours{{passedNs: 100 * ms, othersNs: 30 * ms, stretches: 1}, {passedNs: 100 * ms, othersNs: 30 * ms}}, 2 * (2*30 + 20) / 2},
+		"rounded down":           {[]neighbours{{passedNs: 100 * ms, othersNs: -30 * ms, stretches: 1}}, 0},
+		"a look at each":         {slices.Repeat([]neighbours{{passedNs: 100 * ms, othersNs: 30 * ms, stretches: 1}}, 4), 2 * (4*30 + 2*20) / 4},
+		"a look at one of four":  {[]neighbours{{}, {}, {}, {passedNs: 100 * ms, othersNs: 30 * ms, stretches: 1}}, 2 * (30 + 20)},
+		"a look that covers all": {[]neighbours{{}, {}, {}, {passedNs: 400 * ms, othersNs: 120 * ms, stretches: 1}}, 2 * (120 + 20) / 4},
+		"one is not known":       {[]neighbours{{passedNs: 100 * ms, stretches: 1}, {passedNs: 100 * ms, othersNs: nan, stretches: 1}}, inf},
+		"another's /proc/stat":   {[]neighbours{{passedNs: 100 * ms, othersNs: -70 * ms, stretches: 1}}, inf},
 		"no look":                {[]neighbours{{}, {}}, inf},
 	} {
 		all := conclusion{Result: &Result{}}
@@ -133,6 +135,7 @@ func TestOthersUsually(t *testing.T) {
 // A lower bound below the CPU time, as of a program that worked because it was late, stays there: it rose to the CPU time.
 func TestDelaysRaiseNoBound(t *testing.T) {
 	r := Run{leastNs: 100, outsideNs: 5, Others: process.OthersUse{Known: true, CPUNs: 5, WaitNs: 5}}
+	r.traced.threads = 1
 	c := conclusion{Result: &Result{}, used: []*Run{&r}, low: []float64{90}}
 	if c.allowForOutside(); c.low[0] > 90 {
 		t.Errorf("from 90 to %v", c.low[0])

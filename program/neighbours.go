@@ -9,15 +9,16 @@ import (
 	"chronoscope/stats"
 )
 
-// neighbours is the CPU time that others used while passedNs passed, by a number of looks; NaN if it is not known.
-// elsewhereNs is the same, but 0 on a machine with one CPU, where nothing runs beside the program.
+// neighbours is the CPU time that others used while passedNs passed; NaN if it is not known. elsewhereNs is the same, but 0 on
+// a machine with one CPU, where nothing runs beside the program. stretches is the number of parts without gaps, each of which
+// has the error of two readings of /proc/stat.
 type neighbours struct {
 	passedNs, othersNs, elsewhereNs float64
-	looks                           int
+	stretches                       int
 }
 
 func (n neighbours) plus(more neighbours) neighbours {
-	return neighbours{n.passedNs + more.passedNs, n.othersNs + more.othersNs, n.elsewhereNs + more.elsewhereNs, n.looks + more.looks}
+	return neighbours{n.passedNs + more.passedNs, n.othersNs + more.othersNs, n.elsewhereNs + more.elsewhereNs, n.stretches + more.stretches}
 }
 
 // othersElsewhere returns how many CPUs other than the program's others used on average; NaN if not all of their

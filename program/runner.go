@@ -36,6 +36,8 @@ type runner struct {
 	disksSeen diskUse    // since the last run
 	lookedAt  time.Time  // when the machine was last looked at
 	seen      neighbours // the sum of the looks since the last run
+	previous  string     // the name of the command that ran last
+	begun     bool       // a stretch without gaps begins with the next run of this command that a look covers
 	stolenNs  float64    // the CPUs' steal at the last look
 	throttled bool       // a control group was, at the last look
 	stopped   float64    // the time for which control groups were stopped, in nanoseconds, at the last look
@@ -58,7 +60,7 @@ const worthWatchingNs = 1e6
 const rateEvery = 5 * time.Millisecond
 
 func newRunner(setting Setting) *runner {
-	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}}
+	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}, begun: true}
 	if r.root == nil {
 		r.root = os.DirFS("/")
 	}
@@ -142,6 +144,10 @@ func (r *runner) run(ctx context.Context, c Command, traced bool) (Run, error) {
 		run.throttled = r.throttled
 	}
 	run.around, r.seen = r.seen, neighbours{}
+	if r.begun = r.begun || c.Name != r.previous; r.begun && run.around.passedNs > 0 {
+		run.around.stretches, r.begun = 1, false
+	}
+	r.previous = c.Name
 	run.disks, r.disksSeen = r.disksSeen, diskUse{}
 	if run.throttled {
 		run.Why = append(run.Why, "a control group that holds this process was throttled")
@@ -264,7 +270,7 @@ func (r *runner) look() (stolenNs, throttledNs float64) {
 		if r.oneCPU {
 			elsewhere = 0
 		}
-		r.seen = r.seen.plus(neighbours{float64(r.lookedAt.Sub(before)), others, elsewhere, 1})
+		r.seen = r.seen.plus(neighbours{float64(r.lookedAt.Sub(before)), others, elsewhere, 0})
 	}
 	return stolenNs, throttledNs
 }

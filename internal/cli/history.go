@@ -61,8 +61,8 @@ before it by more than the limit, with a chance of 99 % for all series at once. 
 where that can't be told of a time, also if the time's value at the newest commit is
 unusable: a time that failed is. A series without a result of the newest commit is not
 judged; a caveat names the times that the commit before has. If HEAD was measured, it is the
-newest commit: later commits are left out, and, unless this clone is shallow, others that it
-knows and that HEAD's history lacks.`,
+newest commit: later commits are left out, and, unless the clone is shallow, others that the
+clone knows and HEAD's history lacks.`,
 		Example: `  chronoscope bench ./... --save=git           measure, and keep the result in git
   chronoscope history --store git              series and changes
   chronoscope history --bench 'Encode|Decode' --since 2026-09-01
@@ -169,7 +169,7 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	c.header.Caveats = []string{} // those of this machine don't apply to the records
 	isGate := !math.IsNaN(c.mostRegression)
 	if isGate {
-		t.filter.Head, t.filter.LeftOut = notOfHead(ctx, index)
+		t.filter.Head, t.filter.Ancestors, t.filter.LeftOut = ofHead(ctx, index)
 	}
 	d := history.Of(c.finish(ctx), index, t.filter)
 	d.Store = store.Place()
@@ -204,29 +204,33 @@ func git(ctx context.Context, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// notOfHead returns HEAD if it was measured, and the measured commits that it is not held against: those that its history here
-// lacks if they are no older than HEAD, or the repository knows them and so another branch has them. A commit that it does not
-// know, such as a merge for a pull request, may be of HEAD's history if it is older; so may any older one if the clone is shallow.
-func notOfHead(ctx context.Context, x history.Index) (head string, leftOut map[string]bool) {
+// ofHead returns HEAD if it was measured, its measured ancestors, and the measured commits that it is not held against: those
+// that its history here lacks if they are no older than HEAD, or the repository knows them and so another branch has them. A
+// commit that it does not know, such as a merge for a pull request, may be of HEAD's history if it is older; so may any older
+// one if the clone is shallow.
+func ofHead(ctx context.Context, x history.Index) (head string, ancestors, leftOut map[string]bool) {
 	measured := map[string]time.Time{}
 	for _, r := range x.Records {
 		if r.Source.Commit != "" {
 			measured[r.Source.Commit] = r.Source.Time
 		}
 	}
-	ancestors := strings.Fields(git(ctx, "rev-list", "HEAD"))
-	if len(ancestors) == 0 {
-		return "", nil
+	own := strings.Fields(git(ctx, "rev-list", "HEAD"))
+	if len(own) == 0 {
+		return "", nil, nil
 	}
-	head = ancestors[0]
+	head = own[0]
 	at, is := measured[head]
 	if !is {
-		return "", nil
+		return "", nil, nil
 	}
-	for _, commit := range ancestors {
-		delete(measured, commit)
+	ancestors, leftOut = map[string]bool{}, map[string]bool{}
+	for _, commit := range own {
+		if _, is := measured[commit]; is {
+			ancestors[commit] = commit != head
+			delete(measured, commit)
+		}
 	}
-	leftOut = map[string]bool{}
 	var names []string
 	for commit, then := range measured {
 		if !then.Before(at) {
@@ -236,7 +240,7 @@ func notOfHead(ctx context.Context, x history.Index) (head string, leftOut map[s
 		}
 	}
 	if git(ctx, "rev-parse", "--is-shallow-repository") != "false" {
-		return head, leftOut
+		return head, ancestors, leftOut
 	}
 	list := exec.CommandContext(ctx, "git", "rev-list", "--ignore-missing", "--no-walk", "--stdin")
 	list.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1") // what is missing is not fetched
@@ -248,7 +252,7 @@ func notOfHead(ctx context.Context, x history.Index) (head string, leftOut map[s
 			}
 		}
 	}
-	return head, leftOut
+	return head, ancestors, leftOut
 }
 
 // secureShell matches a repository's address of the form git@HOST:PATH.
@@ -286,7 +290,7 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 			}
 		}
 		if isGate && len(names) > 0 {
-			caveats = append(caveats, fmt.Sprintf("not judged, since "+unjudged.why+": %s", d.NewestCommit, listed(names)))
+			caveats = append(caveats, fmt.Sprintf("not judged, since "+unjudged.why+": %s", d.NewestCommit, listed(slices.Compact(names))))
 		}
 	}
 	if isGate {
@@ -406,7 +410,7 @@ func rivalAtTip(s record.HistorySeries, comparisons, leftOut int) rival {
 	lo, hi := r.ratio.Lo, r.ratio.Hi
 	r.slower, r.undecided, r.optional = lo > 1, lo <= 1 && hi >= 1, !isTime(s.Quantity)
 	r.finding = fmt.Sprintf("%s is %s than the regime before it by %.3g %%", r.name, compare.Direction(s.Quantity, view.Lower, 1), 100*(r.ratio.Value-1))
-	r.question, r.why = question, fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit again at other times, such as in another job, or on a calmer machine", lo, hi)
+	r.question, r.why = question, fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure the commit again at other times, such as in another job, or while the machine is calmer", lo, hi)
 	return r
 }
 
