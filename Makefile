@@ -11,7 +11,8 @@ UNLIKE      := linux/arm64 darwin/arm64 windows/amd64
 ARM64       := $(wildcard stats machine clock)
 ARM64_SOME  := $(wildcard kbest slowclock)
 ARM64_TESTS := ^(Example|TestSweptBytes|TestFlush|TestWhereCodeLies|TestRing|TestEviction|TestPreparations|TestHere|TestKeep|TestTrialAllocates|TestReport$$|TestRun$$|TestCount|TestNobodyCounts)
-# Many tests wait for programs that they start: those of twice as many packages as there are CPUs run at a time.
+# Many tests wait for programs that they start: twice as many packages as there are CPUs are tested at a time, and twice as
+# many tests of each.
 AT_ONCE     := $(shell expr 2 '*' $$(nproc 2>/dev/null || echo 2))
 BENCH       := $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 NESTED      := $(BENCH) $(patsubst %/go.mod,%,$(wildcard deploy/go.mod))
@@ -95,7 +96,7 @@ short:
 
 unit: needs
 	@echo "unit: go test"
-	@go test -count=1 -timeout 30m -p $(AT_ONCE) ./...
+	@go test -count=1 -timeout 30m -p $(AT_ONCE) -parallel $(AT_ONCE) ./...
 
 cases: needs
 	@echo "cases: simulations with four times the cases"
