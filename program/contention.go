@@ -12,7 +12,7 @@ import (
 
 // allowForOutside lowers the lower bounds by the time for which others may have delayed something outside the program
 // for which it waited, such as a server on the same machine. It returns that time if it is long, else 0. A long time is taken
-// off only if it is known for how long others waited, and if the program has one thread: several may have waited for one
+// off only if the waits of all others are known, and if the program has one thread: several may have waited for one
 // another.
 func (c *conclusion) allowForOutside() (longNs float64) {
 	usualNs := c.othersUsuallyNs()

@@ -10,7 +10,7 @@ import (
 )
 
 // neighbours is the CPU time that others used while passedNs passed; NaN if it is not known. elsewhereNs is the same, but 0 on
-// a machine with one CPU, where nothing runs beside the program. stretches is the number of parts without gaps, each of which
+// a machine with one CPU, where no other program runs at the same time. stretches is the number of parts without gaps, each of which
 // has the error of two readings of /proc/stat.
 type neighbours struct {
 	passedNs, othersNs, elsewhereNs float64

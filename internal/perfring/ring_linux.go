@@ -18,7 +18,8 @@ type Ring struct {
 }
 
 // Open opens an event of a thread on a CPU, with a buffer of the given number of pages, a power of two.
-// Before the first one it compares the clock of the records with that of [Now]. Its errors are those of the system.
+// Before the first one it compares the clock of the records with that of [Now]. Its errors are those of the system, or say
+// why the clocks can't be compared.
 func Open(attr *unix.PerfEventAttr, thread, cpu, pages int) (*Ring, error) {
 	if err := compareOnce(); err != nil {
 		return nil, err
