@@ -28,10 +28,8 @@ type Probe struct {
 	clock     clock.Rated
 	rng       *rand.Rand
 	walk      *walk
-	contended *machine.ContentionWatch
 	throttled *machine.Throttling
-	waited    float64 // seconds in which some thread waited for a CPU, so far
-	unnamed   bool    // the kernel's events are not available
+	unnamed   bool // the kernel's events are not available
 }
 
 // Sizes of the two kinds of known work. Both take about a millisecond.
@@ -63,13 +61,12 @@ func NewProbe(ctx context.Context, m *machine.Machine, cpus []int, root fs.FS, s
 	}
 	return &Probe{
 		cpus: cpus, root: root, machine: m, identify: machine.Identify, clock: c, rng: rand.New(rand.NewPCG(seed, 0)), walk: newWalk(),
-		contended: machine.OpenContention(root), throttled: machine.OpenThrottling(root),
+		throttled: machine.OpenThrottling(root),
 	}, nil
 }
 
 // Close closes what was opened.
 func (p *Probe) Close() {
-	p.contended.Close()
 	p.clock.Close()
 }
 
@@ -186,8 +183,7 @@ func (p *Probe) kernel() (k Kernel) {
 		k.Stolen = stats.FloatOf(times.StolenNs / 1e9)
 	}
 	k.Throttled = stats.FloatOf(p.throttled.StoppedNs() / 1e9)
-	p.waited += p.contended.Look().WaitedNs / 1e9
-	k.RunQueueWait = stats.FloatOf(p.waited)
+	k.RunQueueWait = stats.FloatOf(machine.PressureNs(p.root) / 1e9)
 	return k
 }
 

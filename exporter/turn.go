@@ -37,8 +37,8 @@ func (t Turn) lostShare() float64 {
 	return lost / t.Watched.Seconds()
 }
 
-// Kernel holds what the kernel has counted: Stolen since the machine started, RunQueueWait since the prober started, and
-// Throttled since the groups were made.
+// Kernel holds what the kernel has counted: Stolen and RunQueueWait since the machine started, and Throttled since
+// the groups were made.
 type Kernel struct {
 	Stolen       stats.Float // seconds for which the hypervisor kept the CPUs from running, over all CPUs
 	RunQueueWait stats.Float // seconds in which some thread of the machine waited for a CPU

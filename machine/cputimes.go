@@ -28,6 +28,10 @@ type CPUTimes struct {
 // CONFIG_HZ is (proc_stat(5)).
 const statTickNs = 10e6
 
+// OthersErrorNs is about twice the standard deviation of the error that the rounding down of five figures in /proc/stat
+// causes in the CPU time of others: [CPUTimes.RanNs] of all CPUs less [OwnCPUNs], between two looks.
+const OthersErrorNs = 2 * statTickNs
+
 // Since returns the time spent after an earlier reading. A counter may run backwards by a tick;
 // its difference is then 0.
 func (t CPUTimes) Since(before CPUTimes) CPUTimes {

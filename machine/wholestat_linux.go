@@ -21,10 +21,11 @@ func StatIsWhole(root fs.FS) bool {
 	if !ok || unix.Fstatfs(int(f.Fd()), &on) != nil || on.Type != unix.PROC_SUPER_MAGIC {
 		return false
 	}
-	var text [512]byte
-	n, _ := f.Read(text[:])
-	return counts(text[:n])
+	return counts(root)
 }
 
-// counts reports whether /proc/stat counts CPU time. Since a system started, its CPUs have always had some.
-func counts(text []byte) bool { return busyNs(text) > 0 }
+// counts reports whether /proc/stat below root counts CPU time. Since a system started, its CPUs have always had some.
+func counts(root fs.FS) bool {
+	all, err := ReadCPUTimes(root, AllCPUs)
+	return err == nil && all.RanNs() > 0
+}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/fstest"
 )
 
 // What lxcfs mounts over /proc/stat tells of a container only.
@@ -34,7 +35,7 @@ func TestStatIsWhole(t *testing.T) {
 	}
 	// gVisor's own /proc/stat holds zeros: others seemed to use nothing.
 	for text, want := range map[string]bool{"cpu  0 0 0 0 0 0 0 0 0 0\n": false, "cpu  2 0 1 100 0 0 0 0 0 0\n": true, "": false} {
-		if got := counts([]byte(text)); got != want {
+		if got := counts(fstest.MapFS{"proc/stat": &fstest.MapFile{Data: []byte(text)}}); got != want {
 			t.Errorf("%q counts: %v, want %v", text, got, want)
 		}
 	}

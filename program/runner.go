@@ -20,7 +20,6 @@ type runner struct {
 	rewinds  bool // each run reads all of its input
 	launcher *process.Launcher
 	throttle *machine.Throttling
-	others   *machine.ContentionWatch
 	// processes tells how much CPU time other processes use; nil if that can't be known. It is asked before and after a
 	// run if the command's previous run was long enough.
 	processes *process.Others
@@ -39,6 +38,7 @@ type runner struct {
 	previous  string     // the name of the command that ran last
 	begun     bool       // a stretch without gaps begins with the next run of this command that a look covers
 	stolenNs  float64    // the CPUs' steal at the last look
+	othersNs  float64    // the CPU time of all other programs so far, at the last look; NaN if not known
 	throttled bool       // a control group was, at the last look
 	stopped   float64    // the time for which control groups were stopped, in nanoseconds, at the last look
 	hz        float64    // the core's rate at ratedAt
@@ -70,7 +70,7 @@ func newRunner(setting Setting) *runner {
 			r.cpus = len(cpus)
 		}
 	}
-	r.throttle, r.others = machine.OpenThrottling(r.root), machine.OpenContention(r.root)
+	r.throttle = machine.OpenThrottling(r.root)
 	r.processes, _ = process.OpenOthers()
 	r.whole = machine.StatIsWhole(r.root)
 	r.oneCPU = r.whole && machine.HasOneCPU(r.root)
@@ -81,7 +81,6 @@ func newRunner(setting Setting) *runner {
 
 func (r *runner) close() {
 	r.launcher.Close()
-	r.others.Close()
 	r.disks.close()
 	r.recorder.close()
 }
@@ -236,21 +235,21 @@ func (r *runner) find(name string) (string, error) {
 func (r *runner) look() (stolenNs, throttledNs float64) {
 	before := r.lookedAt
 	r.lookedAt = time.Now()
-	now := math.NaN()
+	stolen, othersRan := math.NaN(), math.NaN()
 	if all, err := machine.ReadCPUTimes(r.root, machine.AllCPUs); err == nil {
-		now = all.StolenNs
+		stolen, othersRan = all.StolenNs, all.RanNs()-machine.OwnCPUNs()
 	}
-	stolenNs, r.stolenNs = now-r.stolenNs, now
+	stolenNs, r.stolenNs = stolen-r.stolenNs, stolen
+	others := othersRan - r.othersNs
+	if r.othersNs = othersRan; !r.whole {
+		others = math.NaN()
+	}
 	if machine.ProcError() != nil {
 		throttledNs = math.NaN()
 	}
 	if r.throttled = r.throttle.Throttled(); r.throttled {
 		stopped := r.throttle.StoppedNs()
 		throttledNs, r.stopped = stopped-r.stopped, stopped
-	}
-	others := r.others.Look().OthersNs
-	if !r.whole {
-		others = math.NaN()
 	}
 	if r.usesDisks {
 		if r.disks == nil {
