@@ -245,39 +245,47 @@ const outlierDeviations, outlierShare = 5, 0.05
 func (c *conclusion) outliers() (all []Outlier) {
 	times := c.each((*Run).TimeNs)
 	middle, spread := stats.Median(times), madScale*stats.MAD(times)
+	usual := stats.Each(signs, func(s sign) float64 { return c.typical(s.of) })
+	usualHz := c.typical(func(r *Run) float64 { return r.CoreHz })
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		off := math.Abs(r.TimeNs() - middle)
 		if r.Rejected || off <= outlierDeviations*spread || off <= outlierShare*middle {
 			continue
 		}
-		all = append(all, Outlier{Run: i, Causes: c.causes(i)})
+		causes := []string{}
+		if i == 0 {
+			causes = append(causes, "first run")
+		}
+		for k, s := range signs {
+			if v := s.of(r); v > s.factor*usual[k] && v-usual[k] >= s.least+s.leastShare*r.TimeNs() {
+				causes = append(causes, fmt.Sprintf(s.told, v/s.unit, usual[k]/s.unit))
+			}
+		}
+		if c.leftShared > 0 && r.sharedCore() {
+			causes = append(causes, "something shared its core")
+		}
+		if r.CoreHz < 0.95*usualHz {
+			causes = append(causes, fmt.Sprintf("the core ran at %.3g GHz, usually %.3g", r.CoreHz/1e9, usualHz/1e9))
+		}
+		all = append(all, Outlier{Run: i, Causes: causes})
 	}
 	return all
 }
 
-// causes returns what is known to set a run apart.
-func (c *conclusion) causes(i int) []string {
-	all := []string{}
-	r := &c.Runs[i]
-	if i == 0 {
-		all = append(all, "first run")
-	}
-	more := func(of func(*Run) float64, factor, least float64, format string) {
-		if v, usual := of(r), c.typical(of); v > factor*usual && v-usual >= least {
-			all = append(all, fmt.Sprintf(format, v, usual))
-		}
-	}
-	more(func(r *Run) float64 { return float64(r.MajorFaults) }, 1, 1, "page faults with input: %.0f, usually %.0f")
-	more(func(r *Run) float64 { return float64(r.MinorFaults) }, 1.2, 100, "page faults: %.0f, usually %.0f")
-	more(func(r *Run) float64 { return float64(r.InvoluntarySwitches) }, 2, 2, "preempted: %.0f times, usually %.0f")
-	more(func(r *Run) float64 { return r.BlockedNs / 1e6 }, 1.05, 0.05*r.TimeNs()/1e6, "blocked for %.3g ms, usually %.3g")
-	more(func(r *Run) float64 { return r.StealNs / 1e6 }, 1, 10, "stolen by the host: %.0f ms, usually %.0f")
-	if c.leftShared > 0 && r.sharedCore() {
-		all = append(all, "something shared its core")
-	}
-	if usual := c.typical(func(r *Run) float64 { return r.CoreHz }); r.CoreHz < 0.95*usual {
-		all = append(all, fmt.Sprintf("the core ran at %.3g GHz, usually %.3g", r.CoreHz/1e9, usual/1e9))
-	}
-	return all
+// A sign of a disturbance is a figure of a run. It sets the run apart if it is more than factor times the usual one, and
+// exceeds that by at least the sum of least and leastShare of the run's time.
+type sign struct {
+	of                        func(*Run) float64
+	factor, least, leastShare float64
+	told                      string
+	unit                      float64
+}
+
+var signs = []sign{
+	{func(r *Run) float64 { return float64(r.MajorFaults) }, 1, 1, 0, "page faults with input: %.0f, usually %.0f", 1},
+	{func(r *Run) float64 { return float64(r.MinorFaults) }, 1.2, 100, 0, "page faults: %.0f, usually %.0f", 1},
+	{func(r *Run) float64 { return float64(r.InvoluntarySwitches) }, 2, 2, 0, "preempted: %.0f times, usually %.0f", 1},
+	{func(r *Run) float64 { return r.BlockedNs }, 1.05, 0, 0.05, "blocked for %.3g ms, usually %.3g", 1e6},
+	{func(r *Run) float64 { return r.StealNs }, 1, 10e6, 0, "stolen by the host: %.0f ms, usually %.0f", 1e6},
 }
