@@ -41,9 +41,19 @@ func (p Plan) mostBuilds(commits, steps int) int {
 
 // Measurer compares commits with the good end, which is commit 0.
 type Measurer interface {
-	// Compare returns about n more pairs, each of the good end, first, and the commit. It returns none if the
+	// Compare makes about n more pairs, each of the good end, first, and the commit. It makes none if the
 	// time for this commit is used up. A [SkipError] says that the commit can't be measured.
-	Compare(ctx context.Context, commit, n int) (stats.Pairs, error)
+	Compare(ctx context.Context, commit, n int) (Pairs, error)
+}
+
+// Pairs are more pairs of a commit, and what all of its pairs so far tell about its place in memory.
+type Pairs struct {
+	stats.Pairs
+	// Layouts is the number of builds of the commit, and of the good end, in which functions lie in different random
+	// orders, drawn for this commit. Scatter is the standard deviation of the logarithms of their ratios. 0 stands for
+	// one build of each.
+	Layouts int
+	Scatter float64
 }
 
 // SkipError says why a commit can't be measured.

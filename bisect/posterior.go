@@ -10,10 +10,32 @@ import (
 // point is a measured commit.
 type point struct {
 	commit int
-	// centre is the logarithm of its time divided by that of the good end, error the standard error of centre,
-	// and freedom the degrees of freedom of error.
+	// centre is the logarithm of its time divided by that of the good end, error the standard error of centre
+	// by its pairs, and freedom the degrees of freedom of error.
 	centre, error, freedom float64
+	// layouts and scatter are those of [Pairs].
+	layouts int
+	scatter float64
 }
+
+// placedBy returns the deviation of the point's centre if builds of the same code deviate by this.
+func (p point) placedBy(deviation float64) float64 {
+	return deviation / math.Sqrt(math.Max(1, float64(p.layouts)))
+}
+
+// scatters returns the logarithm of the likelihood of the scatter between the layouts, if builds of the same code deviate by
+// this: the layouts' variance has a chi-squared distribution.
+func (p point) scatters(deviation float64) float64 {
+	if p.layouts < 2 {
+		return 0
+	}
+	freedom := float64(p.layouts - 1)
+	each := deviation*deviation + float64(p.layouts)*p.error*p.error // the pairs scatter, too
+	return distuv.ChiSquared{K: freedom}.LogProb(math.Max(tiniest, freedom*p.scatter*p.scatter/each)) - math.Log(each)
+}
+
+// tiniest stands for a scatter of 0, of which the likelihood of any deviation would be infinite.
+const tiniest = 1e-9
 
 // The prior of the model.
 const (
@@ -26,7 +48,7 @@ const (
 )
 
 // placements are standard deviations, with their prior probabilities, of the logarithms of ratios between
-// builds of the same code, which lies at another address in each. The largest are those of the worst benchmarks
+// builds of the same code, which lies at another address in each. All commits have the same. The largest are those of the worst benchmarks
 // (4 % from placement alone; Mytkowicz et al., Producing Wrong Data Without Doing Anything Obviously Wrong,
 // ASPLOS 2009).
 var placements = []struct{ deviation, probability float64 }{{0.001, 0.35}, {0.003, 0.3}, {0.01, 0.25}, {0.03, 0.1}}
@@ -40,7 +62,11 @@ func stepProbabilities(points []point) []float64 {
 	var each [][]float64
 	for _, p := range placements {
 		probabilities, weight := m.steps(p.deviation)
-		each, evidence = append(each, probabilities), append(evidence, weight+math.Log(p.probability))
+		weight += math.Log(p.probability)
+		for _, measured := range points {
+			weight += measured.scatters(p.deviation)
+		}
+		each, evidence = append(each, probabilities), append(evidence, weight)
 	}
 	total := floats.LogSumExp(evidence)
 	for i, probabilities := range each {
@@ -50,6 +76,21 @@ func stepProbabilities(points []point) []float64 {
 		all[i] = math.Min(p, 1) // rounding makes it 1 + 4e-16
 	}
 	return all
+}
+
+// atMost returns the probability that the commit, in the mean of all layouts, takes at most limit times as long as the good
+// end. The point has layouts.
+func (p point) atMost(limit float64) (probability float64) {
+	var weights, each []float64
+	for _, d := range placements {
+		weights = append(weights, math.Log(d.probability)+p.scatters(d.deviation))
+		each = append(each, distuv.UnitNormal.Survival((p.centre-math.Log(limit))/math.Hypot(p.error, p.placedBy(d.deviation))))
+	}
+	total := floats.LogSumExp(weights)
+	for i, w := range weights {
+		probability += math.Exp(w-total) * each[i]
+	}
+	return probability
 }
 
 // model holds the points and the levels that they may have.
@@ -150,7 +191,7 @@ func (m model) stretches(deviation float64) [][]float64 {
 func (m model) density(p point, deviation, wrong float64) []float64 {
 	span := m.levels[len(m.levels)-1] - m.levels[0]
 	spacing := span / float64(len(m.levels)-1)
-	sigma := math.Max(spacing, math.Hypot(p.error, deviation))
+	sigma := math.Max(spacing, math.Hypot(p.error, p.placedBy(deviation)))
 	highest := distuv.StudentsT{Sigma: sigma, Nu: p.freedom}.Prob(0)
 	all := make([]float64, len(m.levels))
 	for i, level := range m.levels {

@@ -23,7 +23,7 @@ func Search(ctx context.Context, m Measurer, last int, plan Plan) (Result, error
 		outcome, why, err = s.narrow(ctx)
 	}
 	r := s.result()
-	r.Outcome, r.Why = outcome, why
+	r.Outcome, r.Why, r.Placed = outcome, why, s.placed
 	if err != nil {
 		r.Outcome, r.Why = CantTell, "the search did not end"
 		if ctx.Err() == nil {
@@ -40,6 +40,7 @@ type search struct {
 	last     int
 	of       map[int]*evidence // by commit
 	differ   bool              // whether the two ends differ
+	placed   bool              // the pairs tell whether the ends differ, and their layouts don't
 }
 
 // evidence is what was found out about a commit.
@@ -75,8 +76,12 @@ func (s *search) measure(ctx context.Context, commit, n int) error {
 	if err != nil {
 		return err
 	}
-	m.pairs.Append(more)
-	m.point = pointOf(commit, m.pairs)
+	m.pairs.Append(more.Pairs)
+	if more.Len() > 0 {
+		m.layouts, m.scatter = more.Layouts, more.Scatter
+	}
+	m.commit = commit
+	m.byPairs(m.pairs)
 	m.spent = more.Len() == 0 || m.pairs.Len() >= s.plan.MostPairs
 	if m.spent && !(m.error > 0) {
 		m.skipped = fmt.Errorf("%d pairs are too few", m.pairs.Len())
@@ -91,10 +96,10 @@ func (s *search) tell() {
 	}
 }
 
-// pointOf returns what the pairs of a commit tell.
-func pointOf(commit int, pairs stats.Pairs) point {
+// byPairs sets the centre and its error to what the pairs of the commit tell.
+func (p *point) byPairs(pairs stats.Pairs) {
 	lo, hi := pairs.LogBounds(errorTail)
-	return point{commit: commit, centre: (lo + hi) / 2, error: (hi - lo) / 2 / tailDeviations, freedom: float64(pairs.Len() - 1)}
+	p.centre, p.error, p.freedom = (lo+hi)/2, (hi-lo)/2/tailDeviations, float64(pairs.Len()-1)
 }
 
 // usable reports whether a commit was measured.
@@ -126,13 +131,23 @@ func (s *search) compareEnds(ctx context.Context) (Outcome, string, error) {
 		above, below := end.pairs.Beyond(looks, 1+s.plan.Limit), end.pairs.Below(looks, 1/(1+s.plan.Limit))
 		slower, faster := above <= s.plan.Error/2, below <= s.plan.Error/2
 		lo, hi := end.pairs.Bounds(looks, s.plan.Error/2)
+		alike := hi <= 1+s.plan.Limit && lo >= 1/(1+s.plan.Limit)
+		s.placed = false
+		if told := slower || faster || alike; told && end.layouts > 1 {
+			notAbove, below := end.atMost(1+s.plan.Limit), end.atMost(1/(1+s.plan.Limit))
+			slower, faster = slower && notAbove <= s.plan.Error/2, faster && below >= 1-s.plan.Error/2
+			alike = alike && notAbove-below >= 1-s.plan.Error
+			s.placed = !slower && !faster && !alike
+		}
 		switch {
 		case s.plan.Faster && faster, !s.plan.Faster && slower:
 			return "", "", nil
 		case slower, faster:
 			return Opposite, "the bad end has changed in the other direction", nil
-		case hi <= 1+s.plan.Limit && lo >= 1/(1+s.plan.Limit):
+		case alike:
 			return NoChange, fmt.Sprintf("the two ends differ by less than %.3g %%", 100*s.plan.Limit), nil
+		case s.placed && (end.spent || end.error < precise*end.placedBy(end.scatter)):
+			return CantTell, fmt.Sprintf("the bad end takes %.4g times as long as the good one, and each other order of its functions in memory changes that by some %.2g %%: it can't be told whether the code differs by %.3g %%", math.Exp(end.centre), 100*end.scatter, 100*s.plan.Limit), nil
 		case end.spent && math.IsNaN(lo):
 			return CantTell, fmt.Sprintf("%d pairs of measurements of the two ends are too few to tell whether they differ by %.3g %%", end.pairs.Len(), 100*s.plan.Limit), nil
 		case end.spent:
@@ -140,6 +155,9 @@ func (s *search) compareEnds(ctx context.Context) (Outcome, string, error) {
 		}
 	}
 }
+
+// precise is the error by the pairs, as a share of that by the layouts, at which more pairs hardly tell more.
+const precise = 0.2
 
 // points returns the good end and the measured commits, in order.
 func (s *search) points() []point {

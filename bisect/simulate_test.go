@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"chronoscope/stats"
 )
 
@@ -30,6 +32,11 @@ type history struct {
 	most   int // pairs of a commit; 0 for no limit
 	made   map[int]int
 	wrong  map[int]float64 // what is added to all pairs of a commit
+	// layouts is the number of layouts of each commit; 0 for one build. From the commit moved on, functions lie in another
+	// order than in the good end, and each layout deviates by placing.
+	layouts, moved int
+	placing        float64
+	ofLayouts      map[int][][]float64 // the logarithms of a commit's ratios, by layout
 }
 
 // noise is what a machine with two busy programs on two CPUs does to runs of a tenth of a second.
@@ -59,7 +66,7 @@ const placed = 0.002
 
 // newHistory is a line of so many commits with steps: the factor that each takes.
 func newHistory(seed uint64, kind string, commits int, steps map[int]float64) *history {
-	h := &history{rng: rand.New(rand.NewPCG(seed, 0xb15)), noise: kinds[kind], broken: map[int]bool{}, made: map[int]int{}}
+	h := &history{rng: rand.New(rand.NewPCG(seed, 0xb15)), noise: kinds[kind], broken: map[int]bool{}, made: map[int]int{}, ofLayouts: map[int][][]float64{}}
 	level := 0.
 	for i := range commits + 1 {
 		if factor, ok := steps[i]; ok {
@@ -92,7 +99,7 @@ func (h *history) run(commit int) float64 {
 }
 
 // Compare implements Measurer.
-func (h *history) Compare(ctx context.Context, commit, n int) (pairs stats.Pairs, err error) {
+func (h *history) Compare(ctx context.Context, commit, n int) (pairs Pairs, err error) {
 	if err := ctx.Err(); err != nil {
 		return pairs, err
 	}
@@ -102,15 +109,43 @@ func (h *history) Compare(ctx context.Context, commit, n int) (pairs stats.Pairs
 	if h.most > 0 {
 		n = min(n, h.most-h.made[commit])
 	}
-	for range n {
+	of, layouts := h.ofLayouts[commit], h.layouts
+	if commit == len(h.level)-1 {
+		layouts *= 4 // as of a real bad end
+	}
+	if of == nil && layouts > 0 {
+		for range layouts {
+			deviation := 0.
+			if commit >= h.moved {
+				deviation = h.placing * h.rng.NormFloat64()
+			}
+			of = append(of, []float64{deviation}) // first what the layout adds
+		}
+		h.ofLayouts[commit] = of
+	}
+	for i := range n {
 		order := [2]int{0, commit}
-		var of [2]float64
+		var times [2]float64
 		first := h.rng.IntN(2)
 		for _, i := range []int{first, 1 - first} {
-			of[i] = math.Exp(h.run(order[i]))
+			times[i] = math.Exp(h.run(order[i]))
 		}
-		of[1] *= math.Exp(h.wrong[commit])
-		pairs.Add(exact(of[0]), exact(of[1]))
+		times[1] *= math.Exp(h.wrong[commit])
+		if layouts > 0 {
+			layout := &of[(h.made[commit]+i)%layouts]
+			times[1] *= math.Exp((*layout)[0])
+			*layout = append(*layout, math.Log(times[1]/times[0]))
+		}
+		pairs.Add(exact(times[0]), exact(times[1]))
+	}
+	if layouts > 0 {
+		var centres []float64
+		for _, layout := range of {
+			if len(layout) > 1 {
+				centres = append(centres, stats.Median(layout[1:]))
+			}
+		}
+		pairs.Layouts, pairs.Scatter = len(centres), stat.StdDev(centres, nil)
 	}
 	h.pairs += n
 	h.made[commit] += n
@@ -280,6 +315,35 @@ func TestNoStep(t *testing.T) {
 	}
 }
 
+// A commit that only moves functions is not named, though its time and that of all later ones differs. The change of the
+// code is found. All commits had the same orders, so that what these added looked like a step where functions moved:
+// 3.5 % in each order for a benchmark of a B-tree.
+func TestMovedFunctions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: make test runs it")
+	}
+	for _, c := range []struct {
+		placing, factor float64
+		least           float64 // share that is found
+	}{{0.035, 1.25, 0.9}, {0.035, 1, 0}, {0.01, 1.08, 0.9}, {0.01, 1, 0}, {0.002, 1.05, 0.9}} {
+		n := cases(t, 40)
+		all := searched(t, n, DefaultPlan, func(i int) (*history, []int) {
+			at := 1 + (i*29+7)%64
+			steps, want := map[int]float64{at: c.factor}, []int{at}
+			if c.factor == 1 {
+				want = nil
+			}
+			h := newHistory(uint64(i), "jitter", 64, steps)
+			h.layouts, h.moved, h.placing = 4, 1+(i*37+11)%64, c.placing
+			return h, want
+		})
+		t.Logf("%.3f, %.2f: %v", c.placing, c.factor, all)
+		if all.wrong > atMost(n, DefaultPlan.Error) || all.right < int(c.least*float64(n))-atMost(n, 1-c.least) {
+			t.Errorf("each layout deviates by %g, the code by a factor of %g: %v", c.placing, c.factor, all)
+		}
+	}
+}
+
 // Commits that can't be built are gone round; the answer is a range where the step is among them.
 func TestUnbuildable(t *testing.T) {
 	for _, c := range []struct {
@@ -351,9 +415,9 @@ type failing struct {
 
 var errFailing = errors.New("the good end can't be measured")
 
-func (f failing) Compare(ctx context.Context, commit, n int) (stats.Pairs, error) {
+func (f failing) Compare(ctx context.Context, commit, n int) (Pairs, error) {
 	if f.asked[commit] = true; len(f.asked) > 3 {
-		return stats.Pairs{}, errFailing
+		return Pairs{}, errFailing
 	}
 	return f.history.Compare(ctx, commit, n)
 }
@@ -384,7 +448,7 @@ func TestTooLittleTime(t *testing.T) {
 // The probability of a step in each of the gaps is that of full enumeration of all choices of steps,
 // by numerical integration over the levels of each stretch.
 func TestPosteriorByEnumeration(t *testing.T) {
-	points := []point{{commit: 0, freedom: 30}, {3, 0.002, 0.004, 20}, {5, 0.03, 0.01, 12}, {8, 0.05, 0.006, 9}, {16, 0.047, 0.005, 40}}
+	points := []point{{commit: 0, freedom: 30}, {commit: 3, centre: 0.002, error: 0.004, freedom: 20}, {commit: 5, centre: 0.03, error: 0.01, freedom: 12}, {commit: 8, centre: 0.05, error: 0.006, freedom: 9}, {commit: 16, centre: 0.047, error: 0.005, freedom: 40}}
 	const deviation = 0.003
 	m := newModel(points)
 	got, _ := m.steps(deviation)

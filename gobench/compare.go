@@ -112,6 +112,15 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 // InDuets reports whether the ratio rests on duets.
 func (c *Comparison) InDuets() bool { return c.duets }
 
+// Placement returns the number of layouts drawn at random that have pairs, and the standard deviation of the logarithms of
+// their ratios, which includes the scatter of the pairs; NaN if there are fewer than two.
+func (c *Comparison) Placement() (layouts int, deviation float64) {
+	if c.placed.layouts < 2 {
+		return c.placed.layouts, math.NaN()
+	}
+	return c.placed.layouts, c.placed.ofCentres
+}
+
 // Pairs returns the pairs that the ratio rests on.
 func (c *Comparison) Pairs() stats.Pairs { return c.pairs }
 

@@ -34,6 +34,16 @@ type Orders struct {
 	failed error
 }
 
+// Others returns orders of the same package, of which [Arrange] links `first`. For each n, from 1, they are others.
+func (o *Orders) Others(n, first int) *Orders {
+	if o == nil {
+		return nil
+	}
+	return &Orders{First: first, failed: o.failed, Link: func(ctx context.Context, layout int) (string, error) {
+		return o.Link(ctx, n*MostLayouts+layout)
+	}}
+}
+
 // most returns the largest number of orders that are linked if the first ones do not tell enough.
 func (o *Orders) most() int {
 	if o == nil {

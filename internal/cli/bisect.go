@@ -86,9 +86,10 @@ func (t *bisectFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.BoolVar(&t.building.Race, "race", false, "build with the race detector, as go build -race does")
 }
 
-// layoutsOfCommit is the number of random orders of functions in which each commit is linked, so that a commit that only
-// moves code matters less.
-const layoutsOfCommit = 4
+// layoutsOfCommit is the number of random orders of functions in which each commit is linked, together with the good end, so
+// that a commit that only moves code matters less. The bad end has more: whether there is anything to look for depends on it
+// alone.
+const layoutsOfCommit, layoutsOfEnd = 4, 16
 
 // check returns an error that says which flag is wrong, and what is allowed.
 func (t *bisectFlags) check(c *call) (err error) {
@@ -168,7 +169,11 @@ func (t *bisectFlags) measure(ctx context.Context, c *call) (found, error) {
 	case err != nil:
 		r.failed = fmt.Errorf("which commit it was can't be told: %w", err)
 	case result.Outcome == bisect.CantTell:
-		r.failed = fmt.Errorf("which commit it was can't be told: %s: give more time (--max-time), or more builds (--max-builds)", result.Why)
+		advice := ": give more time (--max-time), or more builds (--max-builds)"
+		if result.Placed {
+			advice = ""
+		}
+		r.failed = fmt.Errorf("which commit it was can't be told: %s%s", result.Why, advice)
 	}
 	return r, nil
 }

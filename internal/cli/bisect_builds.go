@@ -14,7 +14,6 @@ import (
 	"chronoscope/bisect"
 	"chronoscope/gobench"
 	"chronoscope/program"
-	"chronoscope/stats"
 )
 
 // builds measures commits against the good one. It implements [bisect.Measurer].
@@ -28,7 +27,7 @@ type builds struct {
 	perPair time.Duration // mean time of a pair in the last comparison; 0 before the first
 	name    string        // of the benchmark
 	pkg     string        // its import path
-	compare func(ctx context.Context, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, inDuets bool, err error)
+	compare func(ctx context.Context, good, commit *built, n int, most time.Duration) (pairs bisect.Pairs, inDuets bool, err error)
 }
 
 // built is a commit that was checked out and built.
@@ -43,8 +42,10 @@ type built struct {
 	// series are those of the benchmark and of that of the good end, and next is the number of their next pair.
 	series [][]*gobench.Series
 	next   int
-	// unarranged is why it was linked in the usual order of functions only; nil if it was not.
-	unarranged error
+	// arranged are the benchmarks of the good end and of this commit, linked with their functions in random orders. Those of
+	// each commit are others: what a place in memory does would else be the same in all commits that have the same functions,
+	// and look like a step at the first of these.
+	arranged []gobench.Benchmark
 }
 
 // subject returns the name of what is measured.
@@ -61,7 +62,7 @@ func (b *builds) open(ctx context.Context) (release func(), err error) {
 	b.bar.show(0, "looking at the machine")
 	if b.flags.bench == "" {
 		setting, release, err := program.Here(ctx, program.Setting{CPUs: len(b.cpus), Nice: b.flags.nice, Reach: reachHere(b.header.Machine)})
-		b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, bool, error) {
+		b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (bisect.Pairs, bool, error) {
 			return b.comparePrograms(ctx, setting, good, commit, n, most)
 		}
 		return release, err
@@ -71,26 +72,31 @@ func (b *builds) open(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	p := here.processes(gobench.Processes{CPUs: b.cpus, Timeout: b.flags.timeout, Nice: b.flags.nice})
-	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (stats.Pairs, bool, error) {
+	b.compare = func(ctx context.Context, good, commit *built, n int, most time.Duration) (bisect.Pairs, bool, error) {
 		return b.compareBenchmarks(ctx, p, here.settingNow(), good, commit, n, most)
 	}
 	return here.close, nil
 }
 
 // Compare implements [bisect.Measurer].
-func (b *builds) Compare(ctx context.Context, commit, n int) (stats.Pairs, error) {
+func (b *builds) Compare(ctx context.Context, commit, n int) (bisect.Pairs, error) {
 	if err := b.buildAll(ctx, 0, commit); err != nil {
-		return stats.Pairs{}, err
+		return bisect.Pairs{}, err
 	}
 	good, other := b.of[0], b.of[commit]
 	switch left := b.flags.maxTime - b.spent[commit]; {
 	case good.failed != nil:
-		return stats.Pairs{}, fmt.Errorf("the good end can't be measured: %w", good.failed)
+		return bisect.Pairs{}, fmt.Errorf("the good end can't be measured: %w", good.failed)
 	case other.failed != nil:
-		return stats.Pairs{}, &bisect.SkipError{Why: other.failed}
+		return bisect.Pairs{}, &bisect.SkipError{Why: other.failed}
 	case left <= 0:
-		return stats.Pairs{}, nil
+		return bisect.Pairs{}, nil
 	default:
+		if b.flags.bench != "" && other.arranged == nil {
+			if err := b.arrange(ctx, good, other, commit); err != nil {
+				return bisect.Pairs{}, err
+			}
+		}
 		if b.perPair > 0 { // fewer pairs tell more than shorter ones
 			n = max(1, min(n, int(left/b.perPair)))
 		}
@@ -103,7 +109,7 @@ func (b *builds) Compare(ctx context.Context, commit, n int) (stats.Pairs, error
 		case !other.compared:
 			other.compared, other.inDuets = true, inDuets
 		case other.inDuets != inDuets:
-			return stats.Pairs{}, nil
+			return bisect.Pairs{}, nil
 		}
 		return pairs, err
 	}
@@ -116,7 +122,7 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 		if b.of[commit] != nil {
 			continue
 		}
-		b.bar.show(searched(bisect.Result{}, len(b.history)), "building "+b.history[commit].Hash[:min(10, len(b.history[commit].Hash))])
+		b.bar.show(searched(bisect.Result{}, len(b.history)), "building "+shortHash(b.history[commit].Hash))
 		one := &built{}
 		tree := filepath.Join(b.scratch, scratchTree+"-"+b.history[commit].Hash)
 		if one.revision, one.failed = gobench.CheckOut(ctx, b.flags.directory, b.history[commit].Hash, tree); one.failed == nil {
@@ -135,12 +141,6 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for _, commit := range commits {
-		if one := b.of[commit]; one.unarranged != nil {
-			b.caveat("%s was compared in the usual order of functions only, and its ratio holds what their place in memory does: %v", b.history[commit].Hash[:min(10, len(b.history[commit].Hash))], one.unarranged)
-			one.unarranged = nil
-		}
-	}
 	if good := b.of[0]; good.failed == nil && b.name == "" { // the other commits must have the same benchmark
 		b.name, b.pkg = good.benchmark.Name, good.benchmark.Package
 		for _, commit := range commits {
@@ -151,6 +151,25 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 	}
 	return nil
 }
+
+// arrange links the good end and a commit with their functions in random orders.
+func (b *builds) arrange(ctx context.Context, good, one *built, commit int) error {
+	one.arranged = []gobench.Benchmark{good.benchmark, one.benchmark}
+	layouts := layoutsOfCommit
+	if commit == len(b.history)-1 {
+		layouts = layoutsOfEnd
+	}
+	for i := range one.arranged {
+		one.arranged[i].Orders = one.arranged[i].Orders.Others(commit, layouts)
+	}
+	if err := gobench.Arrange(ctx, one.arranged); err != nil && ctx.Err() == nil {
+		b.caveat("%s was compared in the usual order of functions only, and its ratio holds what their place in memory does: %v", shortHash(b.history[commit].Hash), err)
+	}
+	return ctx.Err()
+}
+
+// shortHash returns the beginning of a commit's hash.
+func shortHash(hash string) string { return hash[:min(10, len(hash))] }
 
 // build builds a commit in its worktree.
 func (b *builds) build(ctx context.Context, one *built, commit int) (err error) {
@@ -176,10 +195,7 @@ func (b *builds) build(ctx context.Context, one *built, commit int) (err error) 
 	for _, candidate := range names {
 		if b.isSearched(candidate, len(names) == 1) {
 			one.benchmark = candidate
-			arranged := []gobench.Benchmark{candidate}
-			one.unarranged = gobench.Arrange(ctx, arranged)
-			one.benchmark = arranged[0]
-			return ctx.Err()
+			return nil
 		}
 	}
 	switch {
@@ -238,7 +254,7 @@ func (b *builds) buildProgram(ctx context.Context, one *built) error {
 }
 
 // comparePrograms measures n pairs of runs of the two builds, for at most the given time.
-func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, inDuets bool, err error) {
+func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, good, commit *built, n int, most time.Duration) (pairs bisect.Pairs, inDuets bool, err error) {
 	plan := program.DefaultPlan
 	plan.Seed, plan.MinRuns, plan.MaxRuns, plan.MaxTime = b.seed+uint64(b.spentInAll()), n, n, most
 	plan.ExactRuns, plan.Duets = true, program.OnlyDuets
@@ -252,16 +268,16 @@ func (b *builds) comparePrograms(ctx context.Context, setting program.Setting, g
 		}
 	}
 	c := program.Compare(results[0], results[1], 0, b.seed)
-	return c.Pairs(), c.InDuets(), nil
+	return bisect.Pairs{Pairs: c.Pairs()}, c.InDuets(), nil
 }
 
 // compareBenchmarks measures n more pairs of repetitions of the two builds, for at most the given time.
-func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs stats.Pairs, inDuets bool, err error) {
+func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, setting gobench.Setting, good, commit *built, n int, most time.Duration) (pairs bisect.Pairs, inDuets bool, err error) {
 	plan := gobench.DefaultPlan.WithGate(nil)
 	plan.Seed, plan.MaxTime = b.seed+uint64(b.spentInAll()), most
 	plan.PairsOnly, plan.MostRepetitions = true, n
 	if commit.series == nil {
-		commit.series, err = gobench.Measure(ctx, p, [][]gobench.Benchmark{{good.benchmark, commit.benchmark}}, plan, setting, nil)
+		commit.series, err = gobench.Measure(ctx, p, [][]gobench.Benchmark{commit.arranged}, plan, setting, nil)
 	} else {
 		err = gobench.Resume(ctx, p, commit.series, plan, setting, nil)
 	}
@@ -276,7 +292,8 @@ func (b *builds) compareBenchmarks(ctx context.Context, p gobench.Processes, set
 		results = append(results, gobench.Conclude(s, plan, setting))
 	}
 	c := gobench.Compare(results[0], results[1], 0, b.seed)
-	pairs, commit.next = c.PairsFrom(commit.next)
+	pairs.Pairs, commit.next = c.PairsFrom(commit.next)
+	pairs.Layouts, pairs.Scatter = c.Placement()
 	return pairs, c.InDuets(), nil
 }
 
