@@ -37,7 +37,8 @@ type Result struct {
 	Missed int `json:"missed"`
 	// DriftPPM is the drift in parts per million: for a periodic timer, how far its moments move
 	// relative to the clock; for another one, how far a loop that waits for it repeatedly falls
-	// behind. Drift is the same with its interval.
+	// behind. Drift is the same with its interval. That of a periodic timer has none if fewer than two rounds have
+	// six wake-ups.
 	DriftPPM stats.Float    `json:"drift_ppm"`
 	Drift    stats.Estimate `json:"drift"`
 	// Quality is 1 for a timer that is never late.
@@ -111,27 +112,16 @@ func carried(sorted []float64, p float64) stats.Float {
 	return stats.FloatOf(e.Value)
 }
 
-// drift is in parts per million: for a periodic timer, the slope of its lateness over time, within
-// each series; for another one, its mean lateness over the length.
+// drift is in parts per million: for a periodic timer, the slope of its lateness over time; for another one, its mean
+// lateness over the length.
 func (c *cell) drift(late []float64) stats.Estimate {
-	if !c.timer.Periodic {
-		mean, deviation := stat.MeanStdDev(late, nil)
-		half := stats.StudentT(float64(len(late)-1)) * deviation / math.Sqrt(float64(len(late)))
-		e := stats.Estimate{Value: mean, Lo: mean - half, Hi: mean + half, Statistic: "mean", N: len(late)}
-		return e.Scaled(1e6/float64(c.length), "ppm")
+	if c.timer.Periodic {
+		return c.slope()
 	}
-	var x, y []float64
-	for _, s := range c.series {
-		middleX, middleY := stats.Median(s.moments), stats.Median(s.lateNs)
-		for i := range s.lateNs {
-			x, y = append(x, (s.moments[i]-middleX)*float64(c.length)), append(y, s.lateNs[i]-middleY)
-		}
-	}
-	line, err := stats.TheilSen(x, y)
-	if err != nil {
-		return stats.NoEstimate("ppm", "slope")
-	}
-	return line.Slope.Scaled(1e6, "ppm")
+	mean, deviation := stat.MeanStdDev(late, nil)
+	half := stats.StudentT(float64(len(late)-1)) * deviation / math.Sqrt(float64(len(late)))
+	e := stats.Estimate{Value: mean, Lo: mean - half, Hi: mean + half, Statistic: "mean", N: len(late)}
+	return e.Scaled(1e6/float64(c.length), "ppm")
 }
 
 // quality returns the quality that the package comment defines.
