@@ -6,8 +6,8 @@ import "chronoscope/tracepoint"
 type Target struct {
 	Processes map[int32]bool // with all their descendants
 	Thread    int32          // only this thread of a process; 0 for all threads
-	// Parent is a process whose future children are recorded with all their descendants. The
-	// process itself is not recorded. 0 for none.
+	// Parent is a process whose future children are recorded with all their descendants, from when they become another
+	// program (exec). The process itself is not recorded, nor are children that never do. 0 for none.
 	Parent int32
 }
 

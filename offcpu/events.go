@@ -97,8 +97,8 @@ func (a *Analyser) forked(e tracepoint.Event) {
 		t.kernel = parent.kernel || parent.id == kthreadd
 	}
 	inherits := parent != nil && parent.ours || a.owns(e.Value)
-	begun := a.target.Parent != 0 && e.Process == a.target.Parent && e.Value != a.target.Parent
-	a.adopt(t, inherits || begun)
+	t.begun = a.target.Parent != 0 && e.Process == a.target.Parent && e.Value != a.target.Parent
+	a.adopt(t, inherits)
 }
 
 // kthreadd is the thread that starts all other kernel threads.
@@ -121,6 +121,10 @@ func (a *Analyser) executed(c *cpu, e tracepoint.Event) {
 			c.current = leader
 		}
 		a.end(t, e.AtNs)
+	}
+	if leader.begun && !leader.ours {
+		a.close(leader, Unknown, Who{}, e.AtNs)
+		a.adopt(leader, true)
 	}
 	if leader.name = e.Name; leader.ours {
 		a.fresh[leader.process] = true

@@ -597,6 +597,48 @@ func TestExecByAnotherThread(t *testing.T) {
 	}
 }
 
+// A command is recorded from its exec on. Go's runtime starts a child of its own before, which ends at once: it was counted
+// as a thread of the command, and what delayed it, or the command's process before its exec, ended a recording (--until).
+func TestCommandBeginsAtItsExec(t *testing.T) {
+	a := New([]tracepoint.Task{{Process: 1, Thread: 1, Name: "chronoscope"}}, 0, 0, Target{Parent: 1})
+	at := func(ns int64, from, to int32, state tracepoint.State) tracepoint.Event {
+		return tracepoint.Event{AtNs: ns, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to, Value: int32(state)}
+	}
+	a.Add([]tracepoint.Event{
+		{AtNs: 100, Kind: tracepoint.Forked, Process: 1, Thread: 1, Other: 2, Value: 2}, // the runtime's child
+		{AtNs: 100, Kind: tracepoint.Started, Process: 1, Thread: 1, Other: 2},
+		at(5000, 1, 2, tracepoint.Sleeping),
+		at(5100, 2, 1, tracepoint.Ended),
+		{AtNs: 5200, Kind: tracepoint.Forked, Process: 1, Thread: 1, Other: 3, Value: 3}, // the command
+		{AtNs: 5200, Kind: tracepoint.Started, Process: 1, Thread: 1, Other: 3},
+		at(9000, 1, 3, tracepoint.Sleeping),
+	})
+	if late := a.Late(); late.DurationNs != 0 {
+		t.Errorf("delayed before the command began: %+v", late)
+	}
+	a.Add([]tracepoint.Event{
+		{AtNs: 9500, Kind: tracepoint.Executed, Process: 3, Thread: 3, Name: "make"},
+		at(10_000, 3, 1, tracepoint.Runnable),
+		at(10_300, 1, 3, tracepoint.Sleeping),
+		{AtNs: 10_400, Kind: tracepoint.Forked, Process: 3, Thread: 3, Other: 4, Value: 4}, // what it starts belongs to it from the fork on
+		{AtNs: 10_400, Kind: tracepoint.Started, Process: 3, Thread: 3, Other: 4, CPU: 0},
+		at(10_500, 3, 4, tracepoint.Sleeping),
+	})
+	if late := a.Late(); late.Thread != 3 || late.DurationNs != 300 {
+		t.Errorf("delayed: %+v", late)
+	}
+	r := a.Result(11_000, nil)
+	got := byCause(r.Parts)
+	if want := map[Cause]int64{Ran: 500 + 200 + 500, RunqueueWait: 300 + 100, NotWoken: 500}; !maps.Equal(got, want) || r.Threads != 2 || r.WallNs != 1500 {
+		t.Errorf("%d threads, %v in %d ns, want 2, %v in 1500", r.Threads, got, r.WallNs, want)
+	}
+	for _, p := range r.Periods {
+		if p.Process == 2 || p.Name == "chronoscope" {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
 // Of a wait that began before the part of the recording that is kept, only what lies in it is shown.
 func TestPeriodsFromBefore(t *testing.T) {
 	a := New([]tracepoint.Task{{Process: 1, Thread: 1, Name: "asleep", State: tracepoint.Sleeping}}, 0, 0, Target{Processes: map[int32]bool{1: true}})

@@ -22,6 +22,7 @@ type thread struct {
 	kernel      bool
 	ours        bool
 	forked      bool // not started yet
+	begun       bool // by the target's parent: it is the target's once it has become another program
 	state       state
 	sinceNs     int64
 	cpu         int32 // its present or last CPU; -1 if unknown
