@@ -25,7 +25,7 @@ type Analyser struct {
 	startNs int64
 	lastNs  int64
 	// runnable are the threads that the list of tasks calls runnable, until the events reach listedNs, the end of its
-	// reading.
+	// reading. Time before listedNs is not counted.
 	runnable []*thread
 	listedNs int64
 	own      int // number of the target's threads
@@ -65,16 +65,19 @@ func (a *Analyser) Late() (longest Period) {
 
 // delayed notes a period in which a thread of the target was kept from running.
 func (a *Analyser) delayed(p Period) {
+	if beforeNs := a.listedNs - p.StartNs; beforeNs > 0 {
+		p.StartNs, p.DurationNs = a.listedNs, p.DurationNs-beforeNs
+	}
 	if p.DurationNs > a.late.DurationNs {
 		a.late = p
 	}
 }
 
-// New starts an analysis at startNs. tasks are the threads that existed at some time between startNs and listedNs, when
-// they were listed.
+// New starts an analysis of what happens from listedNs on. tasks are the threads that existed at some time between startNs,
+// from which on the events tell what happened, and listedNs, when all were listed.
 func New(tasks []tracepoint.Task, startNs, listedNs int64, target Target) *Analyser {
 	a := &Analyser{
-		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(startNs)}, fresh: map[int32]bool{},
+		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(listedNs)}, fresh: map[int32]bool{},
 		startNs: startNs, lastNs: startNs, listedNs: listedNs, runnable: []*thread{}, whole: whole{sinceNs: startNs},
 	}
 	parents := map[int32]int32{}
@@ -109,10 +112,7 @@ func (a *Analyser) reach(atNs int64) {
 		case has[t]:
 			t.state = running
 		default:
-			a.ready(t, t.cpu, a.startNs) // if it already has the CPU, that CPU's first event will correct this
-			if ns := a.listedNs - a.startNs; ns > 0 {
-				t.had, t.chargedNs = []turn{{nobodyKnown, ns}}, a.listedNs
-			}
+			a.ready(t, t.cpu, a.listedNs) // if it already has the CPU, that CPU's first event will correct this
 		}
 	}
 	a.runnable = nil

@@ -16,8 +16,8 @@ const mostPeriods, mostWorst = 20_000, 10
 // CPU during the recording. Result may be called only once, because it ends the states of all
 // threads.
 func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
-	a.lastNs = max(endNs, a.lastNs)
-	a.reach(max(a.lastNs, a.listedNs))
+	a.lastNs = max(endNs, a.lastNs, a.listedNs)
+	a.reach(a.lastNs)
 	for _, t := range a.threads {
 		a.ending(t)
 	}
@@ -182,16 +182,19 @@ const suspectShare, unusableShare = 0.01, 0.5
 
 func (r *Result) judge() {
 	r.Judgement = stats.NewJudgement()
-	share, open := shareOf(r.Parts, Unknown), shareOf(r.Wall, NotWoken)
+	share, of, open := shareOf(r.Parts, Unknown), "time", shareOf(r.Wall, NotWoken)
+	if wall := shareOf(r.Wall, Unknown); wall > share {
+		share, of = wall, "wall time"
+	}
 	switch {
 	case r.RecordedNs <= 0:
 		r.Lower(stats.Unusable, "by the clock of the kernel's events no time passed: allow this command to read CLOCK_MONOTONIC (clock_gettime)")
 	case r.ThreadNs <= 0:
 		r.Lower(stats.Unusable, "no thread was seen: check that the process runs while it is recorded")
 	case share > unusableShare:
-		r.Lower(stats.Unusable, "where %s of the time went is not known", stats.Share(share))
+		r.Lower(stats.Unusable, "where %s of the %s went is not known", stats.Share(share), of)
 	case share > suspectShare:
-		r.Lower(stats.Suspect, "where %s of the time went is not known", stats.Share(share))
+		r.Lower(stats.Suspect, "where %s of the %s went is not known", stats.Share(share), of)
 	}
 	if open > suspectShare {
 		r.Lower(stats.Suspect, "for %s of the time all threads waited for something that had not come when the recording ended: record for longer, to learn what", stats.Share(open))

@@ -6,9 +6,9 @@ func (a *Analyser) add(e tracepoint.Event) {
 	c := a.cpu(e.CPU)
 	if c.current == nil && e.Kind < tracepoint.Losing { // this thread has had the CPU since the last switch
 		c.current = a.thread(e.Thread, e.Process, e.AtNs)
-		if t := c.current; t.state == waiting && t.sinceNs == a.startNs { // the list of tasks called it runnable; it was running
+		if t := c.current; t.state == waiting && t.sinceNs == a.listedNs { // the list of tasks called it runnable; it was running
 			delete(c.waiters, t.id)
-			if t.state, t.had = running, nil; t.ours && a.whole.doing == queues && a.whole.sinceNs == a.startNs {
+			if t.state, t.had = running, nil; t.ours && a.whole.doing == queues && a.whole.sinceNs == a.listedNs {
 				a.whole.doing = runs
 			}
 		}

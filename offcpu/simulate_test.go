@@ -544,8 +544,9 @@ func TestOwnProcess(t *testing.T) {
 	}
 }
 
-// Threads are listed after the recording began. One that slept then, and runs when it is listed, did not wait for a CPU
-// from the start; one that has had no event until then did, or had one.
+// Threads are listed while events come in, and the recording begins when all are. One that slept before, and runs when it is
+// listed, did not wait for a CPU; one that has had no event until then did, or had one. The target as a whole did
+// something unknown while its threads were listed, which the threads' own times did not say.
 func TestListedLater(t *testing.T) {
 	tasks := []tracepoint.Task{
 		{Process: 1, Thread: 1, Name: "woken", State: tracepoint.Runnable, CPU: 0}, {Process: 1, Thread: 2, Name: "hog", State: tracepoint.Runnable, CPU: 1},
@@ -557,19 +558,52 @@ func TestListedLater(t *testing.T) {
 		{AtNs: 3100, CPU: 0, Kind: tracepoint.Switched, Other: 1},
 		{AtNs: 6000, CPU: 1, Kind: tracepoint.Switched, Process: 1, Thread: 2, Other: 3, Value: int32(tracepoint.Runnable)},
 	})
-	if late := a.Late(); late.Thread != 3 || late.DurationNs != 6000 {
+	if late := a.Late(); late.Thread != 3 || late.StartNs != 5000 || late.DurationNs != 1000 {
 		t.Errorf("the longest delay is %+v", late)
 	}
 	r := a.Result(8000, nil)
 	got := byCause(r.Parts)
-	// "woken" slept until an interrupt at 3000, and ran from 3100 on; "hog" ran until 6000, and waited; "waits" waited until then, and ran.
-	// Who had its CPU until the threads were listed is not known.
-	if want := map[Cause]int64{Interrupt: 3000, Unknown: 5000, RunqueueWait: 3000, Ran: 4900 + 6000 + 2000, NotWoken: 8000, WakeupLatency: 100}; !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	// "woken" ran; "hog" ran until 6000, and waited; "waits" waited until then, and ran.
+	if want := map[Cause]int64{RunqueueWait: 1000 + 2000, Ran: 3000 + 1000 + 2000, NotWoken: 3000}; !maps.Equal(got, want) || r.RecordedNs != 3000 {
+		t.Errorf("%v in %d ns, want %v in 3000", got, r.RecordedNs, want)
+	}
+	for _, p := range r.Parts {
+		if p.MaxNs > 3000 {
+			t.Errorf("longer than the recording: %+v", p)
+		}
 	}
 	whole := byCause(r.Wall)
-	if want := map[Cause]int64{Unknown: 3100, Ran: 4900}; !maps.Equal(whole, want) {
+	if want := map[Cause]int64{Ran: 3000}; !maps.Equal(whole, want) {
 		t.Errorf("as a whole %v, want %v", whole, want)
+	}
+}
+
+// Of one thread the time as a whole is that of the thread, however long the listing took.
+func TestWholeOfOneThread(t *testing.T) {
+	tasks := []tracepoint.Task{{Process: 1, Thread: 1, Name: "one", State: tracepoint.Runnable, CPU: 0}, {Process: 3, Thread: 3, Name: "other", State: tracepoint.Sleeping}}
+	at := func(ns int64, from, to int32, state tracepoint.State) tracepoint.Event {
+		return tracepoint.Event{AtNs: ns, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to, Value: int32(state)}
+	}
+	for _, listedNs := range []int64{50, 150, 250, 350, 450, 550} {
+		a := New(tasks, 0, listedNs, Target{Processes: map[int32]bool{1: true}})
+		a.Add([]tracepoint.Event{
+			at(100, 1, 3, tracepoint.Runnable), at(200, 3, 1, tracepoint.Sleeping), at(300, 1, 0, tracepoint.Sleeping),
+			{AtNs: 400, Kind: tracepoint.Waking, Other: 1}, at(410, 0, 1, tracepoint.Runnable), at(600, 1, 0, tracepoint.Sleeping),
+		})
+		r := a.Result(700, nil)
+		if parts, whole := byCause(r.Parts), byCause(r.Wall); !maps.Equal(parts, whole) || parts[Unknown] != 0 || r.WallNs != 700-listedNs || r.ThreadNs != r.WallNs {
+			t.Errorf("listed at %d: %v, as a whole %v in %d ns", listedNs, parts, whole, r.WallNs)
+		}
+	}
+}
+
+// The first lines of a result say what the target did as a whole: unknown time of that lowers the verdict as well.
+func TestUnknownTimeAsAWhole(t *testing.T) {
+	for share, want := range map[float64]stats.Verdict{0.005: stats.Trusted, 0.05: stats.Suspect, 0.6: stats.Unusable} {
+		r := Result{RecordedNs: 1, ThreadNs: 1, WallNs: 1, Parts: []Part{{Cause: Unknown, Share: 0.002}}, Wall: []Part{{Cause: Unknown, Share: share}}}
+		if r.judge(); r.Verdict != want {
+			t.Errorf("%v of the wall time: %s %v, want %s", share, r.Verdict, r.Reasons, want)
+		}
 	}
 }
 

@@ -150,7 +150,8 @@ func (a *Analyser) spread(startNs, endNs int64, give func(t *tally, ns, times in
 
 // count adds ns, from startNs on, to a cause of the threads' time.
 func (a *Analyser) count(k key, startNs, ns int64) {
-	a.spread(startNs, startNs+ns, func(t *tally, part, times int64) { t.parts.add(k, part, times, ns) })
+	whole := min(ns, startNs+ns-a.listedNs)
+	a.spread(startNs, startNs+ns, func(t *tally, part, times int64) { t.parts.add(k, part, times, whole) })
 }
 
 // countWall adds ns, from startNs on, to a cause of the time of the target as a whole.

@@ -8,7 +8,7 @@ const (
 	runs          // at least one thread has a CPU
 	queues        // no thread has a CPU though one is runnable
 	idles         // all threads are blocked
-	obscure       // events are being lost, or the threads are still being listed
+	obscure       // events are being lost, or the threads are still being listed, which is not counted
 )
 
 // whole is the present state of the target as a whole.
