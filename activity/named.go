@@ -87,8 +87,18 @@ func (t *Trace) Name(k KernelEvents) *Named {
 	entryNs := t.entryNs(all)
 	for _, g := range t.Gaps {
 		m := t.moment(g, entryNs, &all, &obscure)
+		var nameless [causes]float64
 		for _, p := range m.Ran {
-			books.add(NamedPart{Cause: p.Cause, Who: p.Who, Total: oneGap(p.DurationNs)})
+			if p.Who == (Culprit{}) { // of all such pieces of a cause, the gap counts once
+				nameless[p.Cause] += p.DurationNs
+			} else {
+				books.add(NamedPart{Cause: p.Cause, Who: p.Who, Total: oneGap(p.DurationNs)})
+			}
+		}
+		for cause, ns := range nameless {
+			if ns > 0 {
+				books.add(NamedPart{Cause: Cause(cause), Total: oneGap(ns)})
+			}
 		}
 		n.add(m)
 		c, e := &compared[g.Cause], &compared[m.Cause]
@@ -206,33 +216,31 @@ func merged(pieces []Piece) (all []Piece) {
 func (t *Trace) moment(g Gap, entryNs float64, all, obscure *[]stretch) Moment {
 	fromNs, toNs := t.timeNs(g.Start), t.timeNs(g.End())
 	m := Moment{StartNs: t.Ns(g.Start), DurationNs: t.Ns(g.Ticks)}
-	var restsNs []float64 // what no event tells of, by the piece to which it belongs if it is short
-	restNs, reachedNs := m.DurationNs, fromNs
+	at := func(ns int64) float64 {
+		return m.StartNs + m.DurationNs*(float64(ns-fromNs)/float64(max(1, toNs-fromNs)))
+	}
+	restNs, reachedNs := m.DurationNs, m.StartNs
+	var pieces []Piece
+	add := func(p Piece, endNs float64) {
+		if p.StartNs, p.DurationNs = reachedNs, endNs-reachedNs; p.DurationNs > 0 {
+			pieces, reachedNs = append(pieces, p), endNs
+		}
+	}
 	for _, s := range within(all, fromNs, toNs) {
-		from, to := max(s.fromNs, fromNs), min(s.toNs, toNs)
-		p := Piece{StartNs: m.StartNs + float64(from-fromNs), DurationNs: min(restNs, float64(to-from)), Cause: s.cause, Who: s.who}
+		add(Piece{Cause: untold}, at(max(s.fromNs, fromNs)))
+		p := Piece{Cause: s.cause, Who: s.who}
 		switch {
 		case s.cause == Preempted && s.who.Kind == "": // the CPU idled: the thread was not runnable
 			p.Cause, p.Who = cmp.Or(notReady(g.Cause), Runtime), Culprit{}
 		case g.Own && s.ours:
 			p.Cause = Runtime
 		}
-		restNs -= p.DurationNs
-		n := len(m.Ran)
-		if n > 0 {
-			restsNs[n-1] += float64(from - reachedNs)
-		}
-		if n == 0 || m.Ran[n-1].Cause != p.Cause || m.Ran[n-1].Who != p.Who {
-			m.Ran, restsNs = append(m.Ran, p), append(restsNs, 0)
-		} else {
-			m.Ran[n-1].DurationNs += p.DurationNs
-		}
-		reachedNs = to
+		beganNs := reachedNs
+		add(p, at(min(s.toNs, toNs)))
+		restNs -= reachedNs - beganNs
 	}
-	if n := len(m.Ran); n > 0 {
-		restsNs[n-1] += float64(toNs - reachedNs)
-	}
-	m.addRest(t, g, restNs, restsNs, entryNs, len(within(obscure, fromNs, toNs)) > 0)
+	add(Piece{Cause: untold}, m.StartNs+m.DurationNs)
+	m.Ran = t.fill(pieces, g, restNs, entryNs, len(within(obscure, fromNs, toNs)) > 0)
 	m.Cause = m.cause()
 	return m
 }
@@ -267,38 +275,46 @@ func notReady(c Cause) Cause {
 // leastEntryNs is the least value of entryNs.
 const leastEntryNs = 5e3
 
-// addRest attributes restNs, the time of a gap in which no event shows what had the CPU. A short rest is the way into
-// an interrupt or another thread and back, and belongs to the piece that it leads to or follows; restsNs has its parts,
-// by piece. In a gap that the recording made, it is the recording's own. A longer one is the host's, unless the trace
-// knows another cause.
-func (m *Moment) addRest(t *Trace, g Gap, restNs float64, restsNs []float64, entryNs float64, obscure bool) {
-	if restNs <= 0 && len(m.Ran) > 0 {
-		return
-	}
-	p := Piece{StartNs: m.StartNs, DurationNs: restNs, Cause: g.Cause}
-	taken := entryNs
-	if slices.ContainsFunc(m.Ran, func(ran Piece) bool { return ran.Cause == Preempted }) {
+// untold stands for the cause of a piece in which no event shows what had the CPU.
+const untold = causes
+
+// fill returns the pieces of a gap with causes for the untold ones, which are restNs long together, and joins neighbours of
+// one cause and culprit. A short rest is the way into an interrupt or another thread and back, and belongs to the piece
+// that it follows, or at the beginning to the one that it leads to. In a gap that the recording made, it is the recording's
+// own. A longer one is the host's, unless the trace knows another cause.
+func (t *Trace) fill(pieces []Piece, g Gap, restNs, entryNs float64, obscure bool) (joined []Piece) {
+	rest, taken := g.Cause, entryNs
+	if slices.ContainsFunc(pieces, func(p Piece) bool { return p.Cause == Preempted }) {
 		taken += machine.UsualSwitchNs
 	}
-	short := len(m.Ran) > 0 && restNs <= taken && !obscure
+	told := slices.ContainsFunc(pieces, func(p Piece) bool { return p.Cause != untold })
+	short := told && restNs <= taken && !obscure
 	foreseen := g.Cause == TimerTick || g.Cause == Interrupt || g.Cause == Preempted
 	switch {
 	case short && g.Own:
-		p.Cause = Runtime
+		rest = Runtime
 	case short:
-		for i, ns := range restsNs {
-			m.Ran[i].DurationNs += ns
-		}
-		m.Ran[0].DurationNs += m.Ran[0].StartNs - m.StartNs // with what leads to it
-		m.Ran[0].StartNs = m.StartNs
-		return
+		rest = untold
 	case obscure:
 	case t.Kernel.Virtual && (foreseen || g.Cause == Unexplained && restNs >= shortestInterruptNs):
-		p.Cause = Hypervisor
+		rest = Hypervisor
 	case foreseen:
-		p.Cause = Unexplained
+		rest = Unexplained
 	}
-	m.Ran = append(m.Ran, p)
+	for i, p := range pieces {
+		if p.Cause == untold {
+			if p.Cause = rest; rest == untold {
+				beside := pieces[cmp.Or(i, 2)-1]
+				p.Cause, p.Who = beside.Cause, beside.Who
+			}
+		}
+		if n := len(joined); n > 0 && joined[n-1].Cause == p.Cause && joined[n-1].Who == p.Who {
+			joined[n-1].DurationNs += p.DurationNs
+		} else {
+			joined = append(joined, p)
+		}
+	}
+	return joined
 }
 
 // within returns the stretches that overlap the time from fromNs to toNs. It drops those before

@@ -124,9 +124,12 @@ func TestNamed(t *testing.T) {
 		if len(got) != len(w.truth) {
 			t.Fatalf("machine %d: %v\nwant %v", seed, got, w.truth)
 		}
-		var total float64
+		var total, reachedNs float64
 		for _, p := range n.Pieces {
-			total += p.DurationNs
+			if total += p.DurationNs; p.DurationNs <= 0 || p.StartNs < reachedNs-1e-6 {
+				t.Fatalf("machine %d: %+v after a piece that ends at %v", seed, p, reachedNs)
+			}
+			reachedNs = p.StartNs + p.DurationNs
 		}
 		if want := w.trace.Ns(w.trace.Inactive()); math.Abs(total-want) > 1000 {
 			t.Fatalf("machine %d: pieces of %v, gaps of %v", seed, total, want)
@@ -192,6 +195,56 @@ func TestNamedLosses(t *testing.T) {
 			if p.Who != (Culprit{}) && p.TotalNs > names[p.Who]+1000 {
 				t.Fatalf("machine %d: %+v, which was %v", seed, p, names[p.Who])
 			}
+		}
+	}
+}
+
+// Time of which no event tells lies where it was: before, between and after what the events show. All of it was put at the
+// beginning of the gap, over what had the CPU then. Perfetto drops slices that overlap.
+func TestPiecesLieWhereTheyWere(t *testing.T) {
+	w := newNamedWorld(1)
+	w.note(selfThread, tracepoint.SoftirqEnd, tracepoint.Event{})
+	w.trace.Anchors = append(w.trace.Anchors, Anchor{w.ticks(w.nowNs), w.nowNs})
+	const gaps = 20
+	lengths := []float64{300_000, 4000, 200_000, 9000, 100_000} // host, timer, host, sh, host
+	for range gaps {
+		w.gap(Preempted, func() {
+			w.nowNs += int64(lengths[0])
+			w.note(selfThread, tracepoint.Vector, tracepoint.Event{Name: tracepoint.LocalTimer})
+			w.nowNs += int64(lengths[1])
+			w.note(selfThread, tracepoint.VectorEnd, tracepoint.Event{Name: tracepoint.LocalTimer})
+			w.nowNs += int64(lengths[2])
+			w.note(selfThread, tracepoint.Switched, tracepoint.Event{Other: 200, Name: "sh"})
+			w.nowNs += int64(lengths[3])
+			w.note(200, tracepoint.Switched, tracepoint.Event{Other: selfThread, Name: "self"})
+			w.nowNs += int64(lengths[4])
+		})
+		w.gap(Preempted, func() { // so that the way into an interrupt has a usual length
+			w.note(selfThread, tracepoint.Vector, tracepoint.Event{Name: tracepoint.LocalTimer})
+			w.nowNs += 4000
+			w.note(selfThread, tracepoint.VectorEnd, tracepoint.Event{Name: tracepoint.LocalTimer})
+		})
+	}
+	w.nowNs += 1000
+	w.trace.Length = w.ticks(w.nowNs)
+	w.trace.Anchors = append(w.trace.Anchors, Anchor{w.ticks(w.nowNs), w.nowNs})
+	n := w.trace.Name(KernelEvents{Events: w.events})
+	causes := []Cause{Hypervisor, TimerTick, Hypervisor, Preempted, Hypervisor}
+	if len(n.Pieces) != gaps*6 {
+		t.Fatalf("%d pieces, want %d: %+v", len(n.Pieces), gaps*6, n.Pieces[:6])
+	}
+	for i := range gaps {
+		atNs := w.trace.Ns(w.trace.Gaps[2*i].Start)
+		for j, p := range n.Pieces[6*i : 6*i+5] {
+			if p.Cause != causes[j] || math.Abs(p.StartNs-atNs) > 50 || math.Abs(p.DurationNs-lengths[j]) > 50 {
+				t.Fatalf("gap %d: %+v, want %v for %v ns at %v", i, p, causes[j], lengths[j], atNs)
+			}
+			atNs += lengths[j]
+		}
+	}
+	for _, p := range n.Parts {
+		if p.Cause == Hypervisor && (p.Count != gaps || math.Abs(p.MaxNs-600_000) > 50) {
+			t.Errorf("%+v, want %d gaps of 600 µs", p, gaps)
 		}
 	}
 }
