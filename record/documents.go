@@ -162,6 +162,9 @@ type Why struct {
 	LateNs *int64 `json:"late_ns"`
 	// Late is the wait that ended the recording; nil in documents that are older than this field.
 	Late *offcpu.Period `json:"late,omitempty"`
+	// ExitCode is that of a command, or Signal the signal that ended it. Neither is there if the recording ended first.
+	ExitCode *int    `json:"exit_code,omitempty"`
+	Signal   *string `json:"signal,omitempty"`
 	offcpu.Result
 }
 

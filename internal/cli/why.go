@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,8 @@ CAP_PERFMON and CAP_DAC_READ_SEARCH. Without rights it says what the kernel
 accounts for each thread, and not who made it wait; the verdict is suspect, and
 --until is refused.
 
-A command's output goes to standard error. With --until it ends with status 4
-once a thread that could run was kept from it, or was stopped, for that long.`,
+A command's output goes to standard error. If it fails, the status is 1. With
+--until it is 4 once a thread that could run was kept from it, or was stopped, for that long.`,
 		Example: `  chronoscope why --pid 1234 --duration 10s
   chronoscope why -- make -j4
   chronoscope why --cgroup /sys/fs/cgroup/system.slice/web.service --html why.html
@@ -106,6 +107,8 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	begin := func() error { return nil }
+	var program *exec.Cmd
+	ended := make(chan struct{})
 	var err error
 	switch {
 	case w.pid != 0:
@@ -121,10 +124,9 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 		}
 	default:
 		d.Subject, o.Parent = joinWords(c.args), int32(os.Getpid())
-		program := exec.Command(c.args[0], c.args[1:]...)
+		program = exec.Command(c.args[0], c.args[1:]...)
 		program.Stdin, program.Stdout, program.Stderr = os.Stdin, c.streams.Err, c.streams.Err
 		group.Own(program)
-		ended := make(chan struct{})
 		begin = func() error { return start(program, stop, ended) }
 		defer func() {
 			if program.Process == nil {
@@ -161,8 +163,13 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+	failure := howEnded(program, ended, &d)
+	if failure != nil {
+		c.caveat("the command failed (%v): this is its time until then", failure)
+		failure = fmt.Errorf("%s: %w: what it did until then is shown", d.Subject, failure)
+	}
 	d.Header, d.Result = c.finish(ctx), r.Result
-	f := found{document: d, verdicts: map[string]stats.Verdict{d.Subject: d.Verdict}}
+	f := found{document: d, verdicts: map[string]stats.Verdict{d.Subject: d.Verdict}, failed: failure}
 	if r.Late != nil {
 		d.LateNs, d.Late = &r.Late.DurationNs, r.Late
 		f.document, f.failed = d, &lateError{"a thread that could run was kept from it", time.Duration(r.Late.DurationNs), w.until}
@@ -190,9 +197,29 @@ func start(program *exec.Cmd, stop func(), ended chan<- struct{}) error {
 	}
 	go func() {
 		program.Wait()
-		stop()
 		close(ended)
+		stop()
 	}()
+	return nil
+}
+
+// howEnded notes how a command ended, and returns an error if it failed. It does neither if the recording ended first.
+func howEnded(program *exec.Cmd, ended <-chan struct{}, d *record.Why) error {
+	select {
+	case <-ended:
+	default:
+		return nil
+	}
+	state := program.ProcessState
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		signal := status.Signal().String()
+		d.Signal = &signal
+		return fmt.Errorf("ended by signal: %s", signal)
+	}
+	code := state.ExitCode()
+	if d.ExitCode = &code; code != 0 {
+		return fmt.Errorf("exit status %d", code)
+	}
 	return nil
 }
 
