@@ -14,7 +14,7 @@ var _ = register(75, "lateness", latenesses, latenessFields, latenessFigures)
 func latenesses(d record.Lateness) *Sheet {
 	s := sheet("How late timers are", d.Header)
 	if best, worst := bestAndWorst(d.Timers); best != nil {
-		s.Tiles = append(s.Tiles, timerTile("The best timer", *best), timerTile("The worst", *worst))
+		s.Tiles = append(s.Tiles, timerTile("The best quality", *best), timerTile("The worst quality", *worst))
 	}
 	s.add(timerLateness(d))
 	return s
@@ -50,7 +50,7 @@ func timerLateness(d record.Lateness) Section {
 	t := table(words("timer"), numbers("asked for", "least", "median", "p95", "p99", "page:95 % interval of p99", "worst", "missed", "drift", "quality"), words("verdict", "page:reasons"))
 	s := Section{
 		Title: "How late timers wake those who wait for them",
-		Lead:  "The drift is that of a periodic timer against the clock, and of the others in a loop that asks for them again and again.",
+		Lead:  "The drift is that of a periodic timer against the clock, and of the others in a loop that asks for them again and again. The quality is 100 % for a timer that is never late, and 50 % if it is late by as much as it was asked for, one time in a hundred.",
 		Table: t,
 	}
 	var notes folds

@@ -23,6 +23,9 @@ func TestTileOfTimerWithoutP99(t *testing.T) {
 		if got := s.Tiles[0].Sentence; strings.TrimSpace(got) != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+		if got := s.Tiles[0].Topic; got != "The best quality" || !strings.Contains(s.Sections[0].Lead, "The quality is") { // not the shortest lateness
+			t.Errorf("%q, explained by %q", got, s.Sections[0].Lead)
+		}
 	}
 }
 

@@ -24,16 +24,21 @@ func why(d record.Why) *Sheet {
 	if sentence := wholeWords(d.Wall); sentence != "" {
 		s.Tiles = append(s.Tiles, Tile{Topic: "Wall time", Figure: duration(d.WallNs), Sentence: "It " + sentence + ".", Verdict: d.Verdict})
 		lines = append(lines, say("in %s it %s", duration(d.WallNs), sentence))
-	} else {
-		whole = groups
 	}
 	wait := Tile{Topic: "Most of the wait", Figure: "none", Sentence: "The threads never waited.", Verdict: d.Verdict}
+	of := "the wall time"
 	worst, ok := worstGroup(whole)
 	if !ok || worst.Share < leastTold { // the threads rarely waited all at once
+		of = "the threads' time"
 		worst, ok = worstGroup(groups)
 	}
 	if ok {
-		wait.Figure, wait.Sentence = stats.Share(worst.Share), fmt.Sprintf("%s: %s.", worst.who(), worst.Cause.Meaning())
+		wait.Figure, wait.Sentence = stats.Share(worst.Share), fmt.Sprintf("for this share of %s %s.", of, worst.Cause.Meaning())
+		if who := worst.who(); who != "" {
+			wait.Sentence = who + ": " + wait.Sentence
+		} else {
+			wait.Sentence = capitalized(wait.Sentence)
+		}
 	}
 	s.Tiles = append(s.Tiles, wait)
 	s.add(Section{
@@ -41,7 +46,7 @@ func why(d record.Why) *Sheet {
 		Lead:   "The shares are of the time of all threads together.",
 		Lines:  append(lines, reasonLines(d.Verdict, "", d.Reasons)...),
 		Charts: whyChart(groups), Table: whyTable(groups), Notes: whyNotes(d, worst),
-	}, worstWaits(d.Worst))
+	}, worstWaits(d))
 	s.add(whyLanes(d))
 	return s
 }
@@ -247,13 +252,20 @@ func whyNotes(d record.Why, worst *group) (notes []Line) {
 	return notes
 }
 
-// worstWaits lists the longest waits, without those that a thread asked for.
-func worstWaits(worst []offcpu.Period) Section {
+// worstWaits lists the longest waits, without those that a thread asked for. If one ended the recording, it comes first.
+func worstWaits(d record.Why) Section {
+	title, worst := "The longest waits", d.Worst
+	if d.Late != nil {
+		title = "The wait that ended the recording, and the longest"
+		worst = append([]offcpu.Period{*d.Late}, slices.DeleteFunc(slices.Clone(worst), func(p offcpu.Period) bool {
+			return p.Thread == d.Late.Thread && p.StartNs == d.Late.StartNs
+		})...)
+	}
 	t := table(numbers("at"), words("thread"), numbers("waited"), words("cause", "who"))
 	for _, p := range worst {
 		t.row(durationTo(p.StartNs, 7), fmt.Sprintf("%s (%d)", p.Name, p.Thread), duration(p.DurationNs), string(p.Cause), whoWords(p.Cause, p.Who))
 	}
-	return Section{Title: "The longest waits", Heading: "The longest waits:", Table: t}
+	return Section{Title: title, Heading: title + ":", Table: t}
 }
 
 // mostThreads is how many threads have a time line on a page.

@@ -44,6 +44,43 @@ func TestWhyIsShort(t *testing.T) {
 	}
 }
 
+// The tile of the largest wait says of which time its share is, and names the thread behind it if there is one: a sleep has
+// none, and its sentence began with a bare colon.
+func TestTileOfTheLargestWait(t *testing.T) {
+	part := func(c offcpu.Cause, name string, share float64) offcpu.Part {
+		return offcpu.Part{Cause: c, Who: offcpu.Who{Name: name}, Share: share, TotalNs: int64(share * 1e6)}
+	}
+	for _, c := range []struct {
+		parts, wall []offcpu.Part
+		want        string
+	}{
+		{[]offcpu.Part{part(offcpu.Timer, "", 0.69)}, []offcpu.Part{part(offcpu.Timer, "", 0.81)}, "81 %: For this share of the wall time it slept, or waited until a time limit."},
+		{[]offcpu.Part{part(offcpu.Network, "eth0", 0.5)}, []offcpu.Part{part(offcpu.Network, "eth0", 0.6)}, "60 %: eth0: for this share of the wall time it waited for something from the network."},
+		{[]offcpu.Part{part(offcpu.Throttled, "", 0.5)}, []offcpu.Part{part(offcpu.Ran, "", 1)}, "50 %: For this share of the threads' time the CPU quota of its control group was used up."},
+		{[]offcpu.Part{part(offcpu.Timer, "", 0.5)}, nil, "50 %: For this share of the threads' time it slept, or waited until a time limit."},
+		{[]offcpu.Part{part(offcpu.Ran, "", 1)}, []offcpu.Part{part(offcpu.Ran, "", 1)}, "none: The threads never waited."},
+	} {
+		d := record.Why{Subject: "make"}
+		d.Judgement, d.Parts, d.Wall = stats.NewJudgement(), c.parts, c.wall
+		tiles := why(d).Tiles
+		if last := tiles[len(tiles)-1]; last.Figure+": "+last.Sentence != c.want {
+			t.Errorf("%s: %s\nwant %s", last.Figure, last.Sentence, c.want)
+		}
+	}
+}
+
+// The wait that ended the recording heads the list of waits, though a longer one came in the same moment.
+func TestTheWaitThatEndedTheRecordingComesFirst(t *testing.T) {
+	longest := offcpu.Period{Name: "cc", Thread: 8, StartNs: 50e6, DurationNs: 54e6, Cause: offcpu.RunqueueWait}
+	late := offcpu.Period{Name: "ld", Thread: 7, StartNs: 40e6, DurationNs: 6e6, Cause: offcpu.RunqueueWait}
+	for _, worst := range [][]offcpu.Period{{longest, late}, {longest}} {
+		s := worstWaits(record.Why{Late: &late, Result: offcpu.Result{Worst: worst}})
+		if rows := s.Table.Rows; len(rows) != 2 || !strings.Contains(fmt.Sprint(rows[0]), "ld (7)") || !strings.Contains(fmt.Sprint(rows[1]), "cc (8)") {
+			t.Errorf("%v", rows)
+		}
+	}
+}
+
 // The summary begins with the cause that took most of the time, and names the threads.
 func TestWhyInWords(t *testing.T) {
 	part := func(c offcpu.Cause, name string, share float64) offcpu.Part {
