@@ -36,8 +36,11 @@ func bestAndWorst(all []lateness.Result) (best, worst *lateness.Result) {
 
 func timerTile(topic string, r lateness.Result) Tile {
 	sentence := fmt.Sprintf("%s, asked for %s, is typically that late", r.Name, stats.Duration(r.RequestedNs, 3))
-	if r.Late.P99Ns.Known() {
+	switch {
+	case r.Late.P99Ns.Known():
 		sentence += fmt.Sprintf(", and one time in a hundred %s", duration(r.Late.P99Ns))
+	case r.Late.MaxNs.Known():
+		sentence += fmt.Sprintf(", and %s at worst", duration(r.Late.MaxNs))
 	}
 	return Tile{
 		Topic: topic, Figure: fmt.Sprintf("%s late", duration(r.Late.MedianNs)), Verdict: r.Verdict,
@@ -50,7 +53,7 @@ func timerLateness(d record.Lateness) Section {
 	t := table(words("timer"), numbers("asked for", "least", "median", "p95", "p99", "page:95 % interval of p99", "worst", "missed", "drift", "quality"), words("verdict", "page:reasons"))
 	s := Section{
 		Title: "How late timers wake those who wait for them",
-		Lead:  "The drift is that of a periodic timer against the clock, and of the others in a loop that asks for them again and again. The quality is 100 % for a timer that is never late, and 50 % if it is late by as much as it was asked for, one time in a hundred.",
+		Lead:  "The drift is that of a periodic timer against the clock, and of the others in a loop that asks for them again and again. The quality is 100 % for a timer that is never late, and 50 % if one time in a hundred (without a p99: at worst) it is late by as much as it was asked for.",
 		Table: t,
 	}
 	var notes folds

@@ -14,11 +14,11 @@ import (
 // time in a hundred ?".
 func TestTileOfTimerWithoutP99(t *testing.T) {
 	for p99Ns, want := range map[float64]string{
-		math.NaN(): "time.Sleep, asked for 1.00 ms, is typically that late.",
+		math.NaN(): "time.Sleep, asked for 1.00 ms, is typically that late, and 3.00 ms at worst.",
 		2e6:        "time.Sleep, asked for 1.00 ms, is typically that late, and one time in a hundred 2.00 ms.",
 	} {
 		r := lateness.Result{Name: "time.Sleep", RequestedNs: 1e6, Quality: stats.FloatOf(0.9), Percentiles: stats.TailsOf(nil), Judgement: stats.NewJudgement()}
-		r.Late.MedianNs, r.Late.P99Ns = stats.FloatOf(8e4), stats.FloatOf(p99Ns)
+		r.Late.MedianNs, r.Late.P99Ns, r.Late.MaxNs = stats.FloatOf(8e4), stats.FloatOf(p99Ns), stats.FloatOf(3e6)
 		s := latenesses(record.Lateness{Report: lateness.Report{Timers: []lateness.Result{r}}})
 		if got := s.Tiles[0].Sentence; strings.TrimSpace(got) != want {
 			t.Errorf("%q, want %q", got, want)
