@@ -200,6 +200,7 @@ func (a *Analyser) Add(events []tracepoint.Event) {
 		a.tally().events++
 		a.add(e)
 		a.watch(e.AtNs)
+		a.settleShort()
 		a.cpu(e.CPU).atNs = e.AtNs
 	}
 }

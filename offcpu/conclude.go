@@ -71,6 +71,15 @@ func (a *Analyser) settle(untilNs int64) {
 	a.waits = later
 }
 
+// settleShort settles the waits that have just ended and were too short for a quota. They are by far the most.
+func (a *Analyser) settleShort() {
+	for n := len(a.waits); n > 0 && a.waits[n-1].DurationNs < leastStopNs; n-- {
+		w := a.waits[n-1]
+		a.waits = a.waits[:n-1]
+		a.countParts(w, turns(w))
+	}
+}
+
 // part is a part of a wait that has one cause.
 type part struct {
 	key

@@ -746,6 +746,32 @@ func (w *world) holds(t *testing.T, seed uint64, r Result) {
 	}
 }
 
+// A wait that is too short for a quota to have stopped it is not kept until the quota's account is certain: two programs that
+// wake each other make a hundred thousand a second. One that is long enough is.
+func TestShortWaitsAreNotKept(t *testing.T) {
+	tasks := []tracepoint.Task{{Process: 1, Thread: 1, Name: "a", State: tracepoint.Sleeping}, {Process: 2, Thread: 2, Name: "b", State: tracepoint.Sleeping}}
+	a := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true}})
+	turn := func(ns int64, from, to int32) tracepoint.Event {
+		return tracepoint.Event{AtNs: ns, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to}
+	}
+	a.Add([]tracepoint.Event{turn(0, 2, 1)})
+	for i := range int64(1000) {
+		a.Add([]tracepoint.Event{turn(i*2000+1000, 1, 2), turn(i*2000+2000, 2, 1)})
+	}
+	if n := len(a.waits); n != 0 {
+		t.Errorf("%d short waits are kept", n)
+	}
+	a.Add([]tracepoint.Event{turn(3e6, 1, 2), turn(4e6, 2, 1)})
+	if n := len(a.waits); n != 1 {
+		t.Errorf("%d long waits are kept, want 1", n)
+	}
+	r := a.Result(5e6, nil)
+	want := map[Cause]int64{RunqueueWait: 2e6, Ran: 3e6}
+	if parts, whole := byCause(r.Parts), byCause(r.Wall); !maps.Equal(parts, want) || !maps.Equal(whole, want) {
+		t.Errorf("%v, as a whole %v, want %v", parts, whole, want)
+	}
+}
+
 // A thread that its group's quota stops seems to wait for a CPU. The time in the group's account is
 // attributed to the quota, at the beginning of the wait, and the rest to the thread that had the
 // CPU.
