@@ -30,7 +30,8 @@ func (c *cell) slope() stats.Estimate {
 			continue
 		}
 		slopes, wakes = append(slopes, line.Slope.Value/float64(c.length)), wakes+len(s.lateNs)
-		bound += 2 * max(1, float64(grain)/float64(c.length)) / s.span()
+		span := s.moments[len(s.moments)-1] - s.moments[0]
+		bound += 2 * max(1, float64(grain)/float64(c.length)) / span
 	}
 	if len(slopes) < 2 {
 		return stats.NoEstimate("ppm", "slope")
@@ -40,12 +41,4 @@ func (c *cell) slope() stats.Estimate {
 	half := stats.StudentT(n-1)*deviation/math.Sqrt(n) + bound/n
 	e := stats.Estimate{Value: mean, Lo: mean - half, Hi: mean + half, Statistic: "theil-sen", N: wakes}
 	return e.Scaled(1e6, "ppm")
-}
-
-// span is the time from the first to the last wake-up, in lengths.
-func (s series) span() float64 {
-	if len(s.moments) == 0 {
-		return 0
-	}
-	return s.moments[len(s.moments)-1] - s.moments[0]
 }
