@@ -30,7 +30,7 @@ var floors = []struct {
 	{"2, clocks and tracepoints", []string{"clock", "tracepoint"}},
 	{"2, beside the clocks", []string{"clock/check", "clock/clocktest", "process", "internal/group"}},
 	{"2, the measuring environment; turns and looks", []string{"env", "repeat"}},
-	{"beside", []string{"internal/probe", "internal/classfile", "internal/elffile", "internal/load", "internal/prometheustest", "internal/wholefile"}},
+	{"beside", []string{"internal/probe", "internal/classfile", "internal/elffile", "internal/gitcommand", "internal/load", "internal/prometheustest", "internal/wholefile"}},
 	{"3, methods", []string{
 		"offcpu",
 		"timermeter", "fidelity", "activity", "kbest", "gobench", "slowclock", "meter", "program", "lateness", "bytecode/analysis", "changepoint", "fleet", "bisect",

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"chronoscope/internal/gitcommand"
 	"chronoscope/process"
 )
 
@@ -60,7 +61,7 @@ type Building struct {
 
 // tool runs the go command, and returns its standard output.
 func (b Building) tool(ctx context.Context, dir string, args ...string) (string, error) {
-	env := append(os.Environ(), "GOTMPDIR="+b.temporary, "TMPDIR="+b.temporary)
+	env := append(gitcommand.Elsewhere(), "GOTMPDIR="+b.temporary, "TMPDIR="+b.temporary)
 	if b.NoWorkspace {
 		env = append(env, "GOWORK=off")
 	}
@@ -270,6 +271,11 @@ func (b Building) list(ctx context.Context, dir string, patterns []string) ([]li
 // it wrote to standard error.
 func tool(ctx context.Context, dir, name string, args ...string) (string, error) {
 	return toolWith(ctx, nil, dir, name, args...)
+}
+
+// git is tool for git commands on the repository around dir.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	return toolWith(ctx, gitcommand.Environment(ctx, dir), dir, "git", args...)
 }
 
 // toolWith is tool with an environment; nil is this process's own.

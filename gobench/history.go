@@ -24,13 +24,13 @@ func History(ctx context.Context, dir, good, bad string, everyParent bool) ([]Co
 		}
 		ends[i] = commit
 	}
-	if _, err := tool(ctx, dir, "git", "merge-base", "--is-ancestor", ends[0], ends[1]); err != nil {
+	if _, err := git(ctx, dir, "merge-base", "--is-ancestor", ends[0], ends[1]); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		return nil, fmt.Errorf("%s is no ancestor of %s, so that no line of commits leads from one to the other: give one that is, such as that of git merge-base %[1]s %[2]s", good, bad)
 	}
-	first, err := tool(ctx, dir, "git", "log", "-1", "--no-show-signature", "--format=%H%x00%s", ends[0], "--")
+	first, err := git(ctx, dir, "log", "-1", "--no-show-signature", "--format=%H%x00%s", ends[0], "--")
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func History(ctx context.Context, dir, good, bad string, everyParent bool) ([]Co
 	if !everyParent {
 		order = append(order, "--first-parent")
 	}
-	rest, err := tool(ctx, dir, "git", append(order, ends[0]+".."+ends[1], "--")...)
+	rest, err := git(ctx, dir, append(order, ends[0]+".."+ends[1], "--")...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"chronoscope/internal/gitcommand"
 )
 
 // Revision is another revision of a git repository, in a checkout of its own.
@@ -38,13 +40,13 @@ func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error
 	if err != nil {
 		return nil, err
 	}
-	prefix, err := tool(ctx, dir, "git", "rev-parse", "--show-prefix")
+	prefix, err := git(ctx, dir, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, err
 	}
 	r := &Revision{Commit: commit, checkout: dir, tree: tree}
 	r.Dir = filepath.Join(tree, strings.TrimRight(prefix, "\r\n"))
-	if _, err := tool(ctx, dir, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", "--force", tree, r.Commit); err != nil {
+	if _, err := git(ctx, dir, "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", "--force", tree, r.Commit); err != nil {
 		r.Remove()
 		return nil, fmt.Errorf("checking %s out: %w", revision, err)
 	}
@@ -78,7 +80,7 @@ func (r *Revision) HasModule() error {
 // GitFolder returns the folder in which git keeps what belongs to the repository around dir. The error is [ErrNoGit] if there is
 // no git.
 func GitFolder(ctx context.Context, dir string) (string, error) {
-	folder, err := tool(ctx, dir, "git", "rev-parse", "--git-common-dir")
+	folder, err := git(ctx, dir, "rev-parse", "--git-common-dir")
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", ErrNoGit
 	}
@@ -112,7 +114,7 @@ func resolve(ctx context.Context, dir, revision string) (string, error) {
 	if strings.HasPrefix(revision, "-") {
 		return "", fmt.Errorf("%q is no revision: give a commit, branch or tag", revision)
 	}
-	commit, err := tool(ctx, dir, "git", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", ErrNoGit
 	}
@@ -120,7 +122,7 @@ func resolve(ctx context.Context, dir, revision string) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		if shallow, err := tool(ctx, dir, "git", "rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
+		if shallow, err := git(ctx, dir, "rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
 			return "", fmt.Errorf("%q is not in this clone, which is shallow: fetch it, for example with git fetch --unshallow", revision)
 		}
 		return "", fmt.Errorf("%q is no revision of a git checkout around %s: give a commit, branch or tag: %w", revision, dir, err)
@@ -132,7 +134,7 @@ func resolve(ctx context.Context, dir, revision string) (string, error) {
 // checkout is missing or incomplete.
 func RemoveTree(ctx context.Context, tree string) {
 	if _, err := os.Stat(filepath.Join(tree, ".git")); err == nil {
-		tool(ctx, tree, "git", "worktree", "remove", "--force", "--force", tree)
+		toolWith(ctx, gitcommand.Elsewhere(), tree, "git", "worktree", "remove", "--force", "--force", tree)
 	}
 }
 
@@ -179,12 +181,12 @@ func replacedByFolders(ctx context.Context, root string) map[string]string {
 func (r *Revision) Remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removing)
 	defer cancel()
-	_, err := tool(ctx, r.checkout, "git", "worktree", "remove", "--force", "--force", r.tree)
+	_, err := git(ctx, r.checkout, "worktree", "remove", "--force", "--force", r.tree)
 	if gone := os.RemoveAll(r.tree); gone != nil {
 		return fmt.Errorf("removing %s: %w: remove it by hand", r.tree, gone)
 	}
 	if err != nil { // the checkout was incomplete
-		tool(ctx, r.checkout, "git", "worktree", "prune")
+		git(ctx, r.checkout, "worktree", "prune")
 	}
 	return nil
 }

@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"chronoscope/internal/gitcommand"
 )
 
 // Source is the version of the code that was measured.
@@ -33,9 +34,8 @@ func SourceIn(ctx context.Context, folder string) (*Source, error) {
 	most, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	git := func(args ...string) (string, error) {
-		command := exec.CommandContext(most, "git", args...)
-		command.Dir = folder
-		command.Env = append(os.Environ(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0")
+		command := gitcommand.New(most, folder, args...)
+		command.Env = append(command.Env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0")
 		command.WaitDelay = time.Second
 		var said bytes.Buffer
 		command.Stderr = &said

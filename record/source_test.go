@@ -116,3 +116,22 @@ func TestSourceRefused(t *testing.T) {
 		t.Errorf("no git: %+v, %v", s, err)
 	}
 }
+
+// In a hook of a linked worktree git says where the repository is, and takes the folder for the top of the worktree. A subfolder
+// once seemed to lack all files. The index of the calling git is not that of the folder's repository, either.
+func TestSourceInAHook(t *testing.T) {
+	folder, git := checkout(t)
+	linked := filepath.Join(t.TempDir(), "linked")
+	git("worktree", "add", "-q", linked)
+	t.Setenv("GIT_DIR", filepath.Join(folder, ".git", "worktrees", "linked"))
+	check := func() {
+		t.Helper()
+		if s, err := SourceIn(t.Context(), filepath.Join(linked, "sub")); err != nil || s == nil || s.Modified {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+	check()
+	os.Unsetenv("GIT_DIR")
+	t.Setenv("GIT_INDEX_FILE", filepath.Join(t.TempDir(), "index"))
+	check()
+}

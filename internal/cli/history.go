@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"chronoscope/history"
+	"chronoscope/internal/gitcommand"
 	"chronoscope/record"
 	"chronoscope/record/gitarchive"
 	"chronoscope/render"
@@ -193,9 +193,9 @@ func (t *historyFlags) measure(ctx context.Context, c *call) (found, error) {
 	}}, nil
 }
 
-// git returns the output of the git command; empty if it fails.
+// git returns the output of a git command on the repository around the working folder; empty if it fails.
 func git(ctx context.Context, args ...string) string {
-	out, err := exec.CommandContext(ctx, "git", args...).Output()
+	out, err := gitcommand.New(ctx, ".", args...).Output()
 	if err != nil {
 		return ""
 	}

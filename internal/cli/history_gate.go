@@ -5,13 +5,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"chronoscope/compare"
 	"chronoscope/history"
+	"chronoscope/internal/gitcommand"
 	"chronoscope/record"
 	"chronoscope/stats"
 	"chronoscope/view"
@@ -55,8 +54,8 @@ func ofHead(ctx context.Context, x history.Index) (head string, ancestors, leftO
 	if git(ctx, "rev-parse", "--is-shallow-repository") != "false" {
 		return head, ancestors, leftOut
 	}
-	list := exec.CommandContext(ctx, "git", "rev-list", "--ignore-missing", "--no-walk", "--stdin")
-	list.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1") // what is missing is not fetched
+	list := gitcommand.New(ctx, ".", "rev-list", "--ignore-missing", "--no-walk", "--stdin")
+	list.Env = append(list.Env, "GIT_NO_LAZY_FETCH=1") // what is missing is not fetched
 	list.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	if known, err := list.Output(); err == nil {
 		for _, commit := range strings.Fields(string(known)) {

@@ -30,6 +30,7 @@ type programFlags struct {
 	names                    []string // of the commands
 	sort, timeUnit           string
 	parameters, env          []string
+	base                     []string // the environment that env adds to; nil for this process's own
 	dir, input, output       string
 	shell, shellName         string
 	noShell                  bool

@@ -94,13 +94,16 @@ func (c template) nameWith(v values) string {
 	return fmt.Sprintf("%s (%s)", v.in(c.called), strings.Join(more, ", "))
 }
 
-// environment returns this process's environment with some variables set. Each name appears only once, since
-// the C library takes the first of several; nil if there is nothing to set.
-func environment(set []string) []string {
+// environment returns the environment base, or this process's if that is nil, with some variables set. Each name appears only
+// once, since the C library takes the first of several; base if there is nothing to set.
+func environment(base, set []string) []string {
 	if len(set) == 0 {
-		return nil
+		return base
 	}
-	return (&exec.Cmd{Env: append(os.Environ(), set...)}).Environ()
+	if base == nil {
+		base = os.Environ()
+	}
+	return (&exec.Cmd{Env: slices.Concat(base, set)}).Environ()
 }
 
 // programs returns the commands with all values of their parameters, as they are started.
@@ -216,7 +219,7 @@ func (t *programFlags) process(words []string) (process.Command, error) {
 	if err != nil {
 		return process.Command{}, fmt.Errorf("%w: check that it is there and may be executed", err)
 	}
-	return process.Command{Path: path, Args: words[1:], Dir: t.dir, Env: environment(t.env)}, nil
+	return process.Command{Path: path, Args: words[1:], Dir: t.dir, Env: environment(t.base, t.env)}, nil
 }
 
 // hint advises users who gave words instead of command lines, or a command that only a shell knows.

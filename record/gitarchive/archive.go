@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"chronoscope/internal/gitcommand"
 	"chronoscope/record"
 )
 
@@ -188,11 +189,17 @@ func (a Archive) git(args ...string) (string, error) { return a.run(nil, nil, ar
 // safely makes git synchronise what it writes before it returns, and run no hooks.
 var safely = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "core.hooksPath=" + os.DevNull, "-c", "commit.gpgSign=false", "-c", "gc.auto=0"}
 
+// command returns a git command. In a hook it uses what the repository has, not what a push adds to it.
+func (a Archive) command(args ...string) *exec.Cmd {
+	command := gitcommand.New(a.Context, a.Folder, args...)
+	command.Env = gitcommand.ToKeep(command.Env)
+	return command
+}
+
 // run runs git with more variables of the environment, and with input, which may be nil. Its error contains git's message.
 func (a Archive) run(environment []string, input io.Reader, args ...string) (string, error) {
-	command := exec.CommandContext(a.Context, "git", append(append([]string{}, safely...), args...)...)
-	command.Dir = a.Folder
-	command.Env = append(append(os.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0",
+	command := a.command(append(append([]string{}, safely...), args...)...)
+	command.Env = append(append(command.Env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=chronoscope", "GIT_AUTHOR_EMAIL=chronoscope@"+a.Host,
 		"GIT_COMMITTER_NAME=chronoscope", "GIT_COMMITTER_EMAIL=chronoscope@"+a.Host), environment...)
 	command.Stdin = input

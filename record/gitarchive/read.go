@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path"
 	"slices"
 	"strconv"
@@ -76,8 +75,7 @@ func (a Archive) readSome(files []record.StoredFile, take func(record.StoredFile
 	for _, f := range files {
 		objects.WriteString(f.Stamp + "\n")
 	}
-	command := exec.CommandContext(a.Context, "git", "cat-file", "--batch")
-	command.Dir = a.Folder
+	command := a.command("cat-file", "--batch")
 	command.Stdin = strings.NewReader(objects.String())
 	var problems bytes.Buffer
 	command.Stderr = &problems
