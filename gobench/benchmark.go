@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,6 +19,8 @@ type Benchmark struct {
 	// asked for, or is unknown.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
+	// RepositoryFile is the file as seen from the top of its git repository; empty if that is File, or unknown.
+	RepositoryFile string `json:"repository_file,omitempty"`
 	// Dir is the package's directory, in which the benchmark runs, and Binary the compiled test.
 	Dir    string `json:"-"`
 	Binary string `json:"-"`
@@ -44,6 +47,10 @@ type Benchmark struct {
 	// Revision is the revision that it was compiled from; empty for the working tree.
 	Revision string `json:"revision"`
 }
+
+// Source returns the file in which the benchmark is declared, as seen from the top of its git repository if that is known. Systems
+// for CI take paths from there.
+func (b Benchmark) Source() string { return cmp.Or(b.RepositoryFile, b.File) }
 
 // named returns the benchmark of a test to which the testing package gives this name.
 func (b Benchmark) named(plain string) Benchmark {

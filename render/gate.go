@@ -235,8 +235,8 @@ func Annotations(w io.Writer, d record.Bench) error {
 		case d.Interrupted: // not judged
 		case side == stats.Beyond:
 			at := ""
-			if c.benchmark.File != "" {
-				at = fmt.Sprintf("file=%s,line=%d,", property(c.benchmark.File), c.benchmark.Line)
+			if c.benchmark.Source() != "" {
+				at = fmt.Sprintf("file=%s,line=%d,", property(c.benchmark.Source()), c.benchmark.Line)
 			}
 			fmt.Fprintf(&b, "::error %stitle=%s::%s\n", at, property("slower than allowed"), message(c.sentence()))
 		case side == stats.Open:
@@ -286,7 +286,7 @@ func JUnit(w io.Writer, d record.Bench) error {
 	}
 	suite := testSuite{Name: "chronoscope bench", Seconds: fmt.Sprintf("%.3f", float64(d.DurationNs)/1e9)}
 	for _, c := range changesIn(d) {
-		t := testCase{Class: c.benchmark.Package, Name: c.benchmark.Name + " " + c.metric(), File: c.benchmark.File, Seconds: "0"}
+		t := testCase{Class: c.benchmark.Package, Name: c.benchmark.Name + " " + c.metric(), File: c.benchmark.Source(), Seconds: "0"}
 		switch side := c.Side(); {
 		case side == "":
 			continue
@@ -306,7 +306,7 @@ func JUnit(w io.Writer, d record.Bench) error {
 		suite.Cases = append(suite.Cases, t)
 	}
 	for _, r := range failedIn(d) {
-		suite.Cases = append(suite.Cases, testCase{Class: r.Package, Name: withRevision(r), File: r.File, Seconds: "0", Error: &detail{view.OneLine(r.Reasons[0])}})
+		suite.Cases = append(suite.Cases, testCase{Class: r.Package, Name: withRevision(r), File: r.Source(), Seconds: "0", Error: &detail{view.OneLine(r.Reasons[0])}})
 		suite.Errors++
 	}
 	for _, m := range d.Missing {
@@ -349,7 +349,7 @@ func CodeQuality(w io.Writer, d record.Bench) error {
 			id := sha256.Sum256([]byte(c.B + "\x00" + c.metric()))
 			issues = append(issues, issue{
 				Description: c.sentence(), CheckName: "chronoscope-bench", Fingerprint: fmt.Sprintf("%x", id[:16]), Severity: "major",
-				Location: location{cmp.Or(c.benchmark.File, "go.mod"), lines{max(1, c.benchmark.Line)}},
+				Location: location{cmp.Or(c.benchmark.Source(), "go.mod"), lines{max(1, c.benchmark.Line)}},
 			})
 		}
 	}

@@ -34,6 +34,7 @@ func gatedBench() record.Bench {
 	for _, name := range []string{hostile, "BenchmarkOpen", "BenchmarkCalm"} {
 		d.Results = append(d.Results, report(name, "main", 100), report(name, "", 120))
 	}
+	d.Results[1].RepositoryFile = "services/a/copy_test.go" // it was measured in a subfolder
 	broken := gobench.Report{Benchmark: gobench.Benchmark{Name: "BenchmarkBroken", Package: "example.com/a"}, Summary: gobench.Summary{Estimate: unknown}, Judgement: stats.Judgement{Verdict: stats.Unusable, Reasons: []string{"panic: no"}}}
 	d.Results = append(d.Results, broken)
 	d.Pairs = []stats.Pair{
@@ -165,7 +166,7 @@ func TestFarBeyondInReports(t *testing.T) {
 func TestAnnotations(t *testing.T) {
 	text := written(t, func(d record.Bench, b *bytes.Buffer) error { return Annotations(b, d) })
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "::error file=a/copy_test.go,line=12,title=slower than allowed::Copy/<b>|`x`,a:b%25") || !strings.HasPrefix(lines[1], "::warning title=undecided benchmarks::Open sec/op") {
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "::error file=services/a/copy_test.go,line=12,title=slower than allowed::Copy/<b>|`x`,a:b%25") || !strings.HasPrefix(lines[1], "::warning title=undecided benchmarks::Open sec/op") {
 		t.Errorf("%q", lines)
 	}
 }
@@ -181,6 +182,7 @@ func TestJUnit(t *testing.T) {
 		Cases    []struct {
 			Class   string    `xml:"classname,attr"`
 			Name    string    `xml:"name,attr"`
+			File    string    `xml:"file,attr"`
 			Failure *struct{} `xml:"failure"`
 			Error   *struct{} `xml:"error"`
 			Skipped *struct{} `xml:"skipped"`
@@ -197,7 +199,7 @@ func TestJUnit(t *testing.T) {
 	if suite.Tests != 4 || suite.Failures != 1 || suite.Errors != 1 || suite.Skipped != 1 || len(suite.Cases) != 4 {
 		t.Fatalf("%+v\n%s", suite, text)
 	}
-	if c := suite.Cases; c[0].Failure == nil || c[1].Skipped == nil || c[2].Failure != nil || c[3].Error == nil || c[0].Class != "example.com/a" {
+	if c := suite.Cases; c[0].Failure == nil || c[1].Skipped == nil || c[2].Failure != nil || c[3].Error == nil || c[0].File != "services/a/copy_test.go" || c[1].File != "a/copy_test.go" || c[0].Class != "example.com/a" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -223,7 +225,7 @@ func TestFormatsOfOthers(t *testing.T) {
 		}
 	}
 	strictly(written(t, func(d record.Bench, b *bytes.Buffer) error { return CodeQuality(b, d) }), &issues)
-	if len(issues) != 1 || issues[0].Severity != "major" || len(issues[0].Fingerprint) != 32 || issues[0].Location.Path != "a/copy_test.go" || issues[0].Location.Lines.Begin != 12 || issues[0].CheckName == "" {
+	if len(issues) != 1 || issues[0].Severity != "major" || len(issues[0].Fingerprint) != 32 || issues[0].Location.Path != "services/a/copy_test.go" || issues[0].Location.Lines.Begin != 12 || issues[0].CheckName == "" {
 		t.Errorf("%+v", issues)
 	}
 	var entries []struct {

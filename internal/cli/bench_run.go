@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"chronoscope/gobench"
+	"chronoscope/internal/gitcommand"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -251,17 +253,47 @@ func (e *benchExperiment) nameRemoved(left map[identity]gobench.Benchmark, now [
 	}
 }
 
-// locate sets the file and line at which a benchmark of the working tree is declared, relative to the working
-// folder.
-func locate(b *gobench.Benchmark) {
+// locate sets the files and lines at which benchmarks of a package of the working tree are declared.
+func locate(ctx context.Context, all []gobench.Benchmark) {
 	here, err := os.Getwd()
-	if err != nil || b.Revision != "" {
+	if err != nil || len(all) == 0 || all[0].Revision != "" {
 		return
 	}
-	file, line := gobench.Locate(*b)
-	if relative, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(relative) {
-		b.File, b.Line = filepath.ToSlash(relative), line
+	folder := inRepository(ctx, here, all[0].Dir)
+	for i := range all {
+		file, line := gobench.Locate(all[i])
+		if file == "" {
+			continue
+		}
+		if relative, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(relative) {
+			all[i].File, all[i].Line = filepath.ToSlash(relative), line
+		}
+		if folder == "" {
+			continue
+		}
+		if whole := path.Join(folder, filepath.Base(file)); whole != all[i].File {
+			all[i].RepositoryFile, all[i].Line = whole, line
+		}
 	}
+}
+
+// inRepository returns a folder as seen from the top of the git repository around here, or of the one around the folder if the
+// former does not contain it. It is empty if neither does.
+func inRepository(ctx context.Context, here, folder string) string {
+	below := func(place string) (prefix string, is bool) {
+		out, err := gitcommand.New(ctx, place, "rev-parse", "--show-prefix").Output()
+		return strings.TrimRight(string(out), "\r\n"), err == nil
+	}
+	if prefix, is := below(here); is {
+		relative, err := filepath.Rel(here, folder)
+		if within := path.Join(prefix, filepath.ToSlash(relative)); err == nil && filepath.IsLocal(within) {
+			return within
+		}
+	}
+	if prefix, is := below(folder); is {
+		return path.Join(prefix, ".")
+	}
+	return ""
 }
 
 // nullRevision is the name of the working tree as a revision that is compared with itself.
@@ -329,9 +361,7 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 			e.skipped = append(e.skipped, found.Skipped...)
 			e.caveat("%s: skip themselves: %s", test.Package, strings.Join(found.Skipped, ", "))
 		}
-		for i := range found.Benchmarks {
-			locate(&found.Benchmarks[i])
-		}
+		locate(ctx, found.Benchmarks)
 		all = append(all, found.Benchmarks...)
 	}
 	if len(all)+len(failed) == 0 && broken != nil {
