@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -11,19 +13,17 @@ import (
 // Locate finds where the function of a benchmark is declared, in the tests of its directory. The file is empty
 // if it is not found.
 func Locate(b Benchmark) (file string, line int) {
-	name, _, _ := strings.Cut(b.plainName(), "/")
-	files, err := filepath.Glob(filepath.Join(b.Dir, "*_test.go"))
-	if err != nil {
-		return "", 0
-	}
+	function, _, _ := strings.Cut(b.plainName(), "/")
+	names, _ := fs.Glob(os.DirFS(b.Dir), "*_test.go") // the directory's path is no pattern: it may contain [
 	positions := token.NewFileSet()
-	for _, file := range files {
+	for _, name := range names {
+		file := filepath.Join(b.Dir, name)
 		parsed, err := parser.ParseFile(positions, file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			continue
 		}
 		for _, d := range parsed.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == name {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == function {
 				return file, positions.Position(f.Pos()).Line
 			}
 		}

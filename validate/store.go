@@ -99,14 +99,12 @@ func (s *Store) forget(reported []string) error {
 			err = errors.Join(err, failed)
 		}
 	}
-	all, _ := filepath.Glob(filepath.Join(s.folder, "cells*", "*"))
-	for _, file := range all {
+	for _, file := range s.named("cells*/*") {
 		if about, failed := os.Stat(file); failed == nil && !fresh(about.ModTime()) {
 			err = errors.Join(err, os.Remove(file))
 		}
 	}
-	folders, _ := filepath.Glob(filepath.Join(s.folder, "cells*"))
-	for _, folder := range folders {
+	for _, folder := range s.named("cells*") {
 		_ = os.Remove(folder) // fails if there are cells in it
 	}
 	return err
@@ -117,11 +115,20 @@ func (s *Store) Restart() error {
 	if s == nil {
 		return nil
 	}
-	folders, err := filepath.Glob(filepath.Join(s.folder, "cells*"))
-	for _, folder := range folders {
+	var err error
+	for _, folder := range s.named("cells*") {
 		err = errors.Join(err, os.RemoveAll(folder))
 	}
 	return err
+}
+
+// named returns the paths of what matches a pattern in the store. The path of the store itself is no pattern: it may contain [.
+func (s *Store) named(pattern string) (paths []string) {
+	names, _ := fs.Glob(os.DirFS(s.folder), pattern) // the pattern is right
+	for _, name := range names {
+		paths = append(paths, filepath.Join(s.folder, filepath.FromSlash(name)))
+	}
+	return paths
 }
 
 // read reads a JSON file; if that fails, it leaves into unchanged.

@@ -10,13 +10,13 @@ import (
 )
 
 // Systems for CI take a file's path from the top of the repository. From a module in a subfolder they once got one from there,
-// which named no file, or another one, and from a folder beside the package none.
+// which named no file, or another one, and from a folder beside the package none. A folder's name may hold a pattern.
 func TestLocatedInTheRepository(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("it asks git")
 	}
 	top := t.TempDir()
-	repository := filepath.Join(top, "mono")
+	repository := filepath.Join(top, "mono [ci]")
 	module := filepath.Join(repository, "servicés", "m")
 	for _, folder := range []string{filepath.Join(module, "testdata"), filepath.Join(repository, "other"), filepath.Join(top, "second")} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -48,7 +48,7 @@ func TestLocatedInTheRepository(t *testing.T) {
 		module:                             "m_test.go",
 		filepath.Join(module, "testdata"):  "",
 		filepath.Join(repository, "other"): "",
-		top:                                "mono/servicés/m/m_test.go",
+		top:                                "mono [ci]/servicés/m/m_test.go",
 		filepath.Join(top, "second"):       "",
 	} {
 		if b := located(from); b.File != file || b.Source() != "servicés/m/m_test.go" {
