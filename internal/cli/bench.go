@@ -248,7 +248,7 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 		return err
 	}
 	if gate.FalseAlarms, err = parseShare(t.falseAlarms); err != nil || !(gate.FalseAlarms >= leastFalseAlarms && gate.FalseAlarms < 0.5) {
-		return usagef("--false-alarms: invalid value %q: give a share from %g to 50%%, such as 1%%", t.falseAlarms, leastFalseAlarms)
+		return usagef("--false-alarms: invalid value %q: give a share of %g%% or more, and below 50%%, such as 1%%", t.falseAlarms, 100*leastFalseAlarms)
 	}
 	limits := c.given("max-regression") || t.gate != ""
 	if limits && !compares {
