@@ -85,7 +85,7 @@ func (t *validateFlags) register(set *pflag.FlagSet, _ *flags) {
 	set.StringSliceVar(&t.loads, "load", nil, "how many threads want the CPU, the measured one among them, a `list` such as 1,4,11")
 	set.StringSliceVar(&t.neighbours, "neighbours", nil, "what else runs during the work, a `list` of none, loops, bursty, wakers, memory, build and changing (default none,loops,bursty)")
 	set.StringSliceVar(&t.durations, "duration", nil, "how long the work is, a `list` such as 1ms,100ms")
-	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain and ints")
+	set.StringSliceVar(&t.works, "work", nil, "what the work is, a `list` of chain, ints and traced")
 	set.StringSliceVar(&t.kinds, "kind", nil, "what whole programs do, a `list` of compute, sleep, deadline, child, threads, pipe and server")
 	set.StringSliceVar(&t.schemes, "scheme", nil, "methods, a `list` of names, or of beginnings such as source")
 	set.StringSliceVar(&t.with, "with", nil, "add up the coverage with that of these earlier `records` (JSON), too")

@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"chronoscope/machine"
 	"chronoscope/record"
+	"chronoscope/validate"
 )
 
 // The coverage of another machine may be added; a caveat says so.
@@ -44,6 +47,26 @@ func TestUnmeasuredLoads(t *testing.T) {
 		f := validateFlags{neighbours: list(c.neighbours), loads: list(c.loads)}
 		if err := f.parse(); err != nil || !slices.Equal(f.unmeasured, c.want) {
 			t.Errorf("%s at %s: %q, %v", c.neighbours, c.loads, f.unmeasured, err)
+		}
+	}
+}
+
+// The help names all that a list may hold. --work once kept the traced work to itself.
+func TestHelpNamesWhatIsValidated(t *testing.T) {
+	set := pflag.NewFlagSet("validate", pflag.ContinueOnError)
+	(&validateFlags{}).register(set, nil)
+	names := map[string][]string{}
+	for _, w := range validate.Works {
+		names["work"] = append(names["work"], string(w))
+	}
+	for _, k := range validate.Kinds {
+		names["kind"] = append(names["kind"], string(k))
+	}
+	for flag, all := range names {
+		for _, name := range all {
+			if usage := set.Lookup(flag).Usage; !strings.Contains(usage, name) {
+				t.Errorf("--%s: %q lacks %s", flag, usage, name)
+			}
 		}
 	}
 }
