@@ -140,7 +140,7 @@ func RemoveTree(ctx context.Context, tree string) {
 
 // Explain adds to an error of the go command in the revision what is special about its checkout, and what can
 // be done: the revision has no go.mod, or its go.mod replaces a module by a folder outside of the repository,
-// which is not found from a checkout elsewhere.
+// which is not found from a checkout elsewhere, or the working tree has a go.work or Go files that the revision lacks.
 func (r *Revision) Explain(ctx context.Context, err error) error {
 	root := r.around("go.mod")
 	if root == "" {
@@ -154,7 +154,26 @@ func (r *Revision) Explain(ctx context.Context, err error) error {
 		return fmt.Errorf("the go.mod of commit %.10s replaces %s by %s, a folder outside of the repository, and the commit was checked out elsewhere (%s): write the folder's absolute path, move the folder into the repository, or give a copy of go.mod with the absolute path by GOFLAGS=-modfile=FILE: %w",
 			r.Commit, module, folder, r.tree, err)
 	}
+	if workspace := Workspace(ctx, r.checkout); workspace != "" && r.NoWorkspace {
+		if _, untracked := git(ctx, filepath.Dir(workspace), "ls-files", "--error-unmatch", "--", filepath.Base(workspace)); untracked != nil {
+			return fmt.Errorf("commit %.10s was compiled without %s, which git does not track: let git track it, or name its modules in go.mod: %w", r.Commit, workspace, err)
+		}
+		return fmt.Errorf("commit %.10s has no go.work, and was compiled with the modules that its go.mod names: choose a revision that has one: %w", r.Commit, err)
+	}
+	if file := r.untracked(ctx); file != "" {
+		return fmt.Errorf("commit %.10s lacks Go files that git does not track, such as %s: if it needs them, let git track them: %w", r.Commit, file, err)
+	}
 	return err
+}
+
+// untracked returns a Go file that git does not track, in the folder of which the revision was checked out; empty if there is none.
+func (r *Revision) untracked(ctx context.Context) string {
+	files, err := git(ctx, r.checkout, "ls-files", "-z", "--others", "--", "*.go")
+	if err != nil {
+		return ""
+	}
+	file, _, _ := strings.Cut(files, "\x00")
+	return file
 }
 
 // replacedByFolders returns the modules that a go.mod replaces by folders; none if it can't be read.

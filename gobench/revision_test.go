@@ -36,12 +36,59 @@ func TestExplainedFailureOfARevision(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := &Revision{Dir: dir, Commit: "0123456789abcdef", tree: tree}
+		r := &Revision{Dir: dir, Commit: "0123456789abcdef", checkout: tree, tree: tree}
 		err := r.Explain(context.Background(), failed)
 		if !errors.Is(err, failed) || !strings.Contains(err.Error(), c.says) || c.says == failed.Error() && err.Error() != c.says {
 			t.Errorf("replaced by %q: %v, want %q", c.replace, err, c.says)
 		}
 	}
+}
+
+// What git does not track is not in the checkout of a revision. The go command advised to get a module that a go.work names.
+func TestExplainedByWhatGitDoesNotTrack(t *testing.T) {
+	for _, program := range []string{"go", "git"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("it asks " + program)
+		}
+	}
+	t.Setenv("GOWORK", "")
+	repository, tree, ctx := t.TempDir(), t.TempDir(), context.Background()
+	write := func(folder, name, text string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(name string) {
+		if _, err := git(ctx, repository, "add", "--force", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := git(ctx, repository, "init", "-q"); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{repository, tree} {
+		write(folder, "go.mod", "module example.com/m\n\ngo 1.21\n")
+	}
+	write(repository, ".gitignore", "gen.go\ngo.work\n")
+	write(repository, "notes.txt", "")
+	r := &Revision{Dir: tree, Commit: "0123456789abcdef", checkout: repository, tree: tree, NoWorkspace: true}
+	failed := errors.New("go: it failed")
+	says := func(what, want string) {
+		t.Helper()
+		if err := r.Explain(ctx, failed); !errors.Is(err, failed) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
+	}
+	says("all Go files are tracked", "go: it failed")
+	write(repository, "gen.go", "package m\n")
+	says("a generated file", "commit 0123456789 lacks Go files that git does not track, such as gen.go: ")
+	write(repository, "go.work", "go 1.21\n\nuse .\n")
+	says("a workspace", "commit 0123456789 was compiled without ")
+	add("go.work")
+	says("a tracked workspace", "commit 0123456789 has no go.work, and was compiled with the modules")
+	r.NoWorkspace = false
+	add("gen.go")
+	says("what both have", "go: it failed")
 }
 
 // A revision is checked out within the repository's own folder, so on its file system. The go command would find there
