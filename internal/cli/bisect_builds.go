@@ -13,7 +13,6 @@ import (
 
 	"chronoscope/bisect"
 	"chronoscope/gobench"
-	"chronoscope/internal/gitcommand"
 	"chronoscope/program"
 )
 
@@ -239,7 +238,7 @@ func (b *builds) benchmarks(ctx context.Context, tests []gobench.Benchmark, comm
 
 // buildProgram runs the build command, and finds the program.
 func (b *builds) buildProgram(ctx context.Context, one *built) error {
-	flags := programFlags{dir: one.revision.Dir, base: gitcommand.Elsewhere(), timeout: b.flags.timeout, commands: []template{b.flags.command}}
+	flags := programFlags{dir: one.revision.Dir, isRevision: true, timeout: b.flags.timeout, commands: []template{b.flags.command}}
 	if b.flags.build != "" {
 		by, err := newTemplate(b.flags.build, usualShell)
 		if err != nil {

@@ -30,7 +30,7 @@ type programFlags struct {
 	names                    []string // of the commands
 	sort, timeUnit           string
 	parameters, env          []string
-	base                     []string // the environment that env adds to; nil for this process's own
+	isRevision               bool // bisect runs the program, in a checkout of its own, and has no --shell
 	dir, input, output       string
 	shell, shellName         string
 	noShell                  bool

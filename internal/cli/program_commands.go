@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"chronoscope/internal/gitcommand"
 	"chronoscope/process"
 	"chronoscope/program"
 )
@@ -219,13 +220,20 @@ func (t *programFlags) process(words []string) (process.Command, error) {
 	if err != nil {
 		return process.Command{}, fmt.Errorf("%w: check that it is there and may be executed", err)
 	}
-	return process.Command{Path: path, Args: words[1:], Dir: t.dir, Env: environment(t.base, t.env)}, nil
+	var base []string
+	if t.isRevision {
+		base = gitcommand.Elsewhere()
+	}
+	return process.Command{Path: path, Args: words[1:], Dir: t.dir, Env: environment(base, t.env)}, nil
 }
 
 // hint advises users who gave words instead of command lines, or a command that only a shell knows.
 func (t *programFlags) hint(c template) string {
 	if len(t.commands) > 1 && len(c.words) == 1 {
 		return "; each argument is a command of its own: put one with arguments in quotes, or after --"
+	}
+	if t.isRevision {
+		return "; what a shell knows itself takes one: -- sh -c '...'"
 	}
 	return "; what a shell knows itself takes --shell"
 }

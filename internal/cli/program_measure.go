@@ -71,7 +71,8 @@ func (e *programExperiment) aside(ctx context.Context, flag, line string) error 
 	return nil
 }
 
-// untimed runs a command without timing it. Its error includes the end of the command's standard error.
+// untimed runs a command without timing it. Its error includes the end of the command's standard error, and of the standard output
+// of a build: many tools write there what is wrong. A service that --setup starts may write there later, when nobody reads it.
 func (e *programExperiment) untimed(ctx context.Context, c template) error {
 	command, err := e.flags.process(c.words)
 	if err != nil {
@@ -82,6 +83,9 @@ func (e *programExperiment) untimed(ctx context.Context, c template) error {
 		return err
 	}
 	command.Untraced, command.Stderr = true, kept.write
+	if e.flags.isRevision {
+		command.Stdout = kept.write
+	}
 	run, err := command.Run(ctx)
 	said := kept.close()
 	if err == nil {
