@@ -217,5 +217,8 @@ const seemsWithin = 0.8
 // This does not raise the rate of false alarms: a sequence of pairs may end for any reason.
 func (c *Comparison) quiet(plan Plan) bool {
 	_, hi := stats.SignedRankBounds(c.pairs.Logs(), 1-seemsWithin)
+	if c.Zeros > 0 {
+		_, hi = c.pairs.LogBounds(1 - seemsWithin)
+	}
 	return hi <= math.Log1p(plan.gate().LimitOf(c.Metric))
 }

@@ -393,7 +393,8 @@ func TestRatesAreTurnedRound(t *testing.T) {
 	}
 }
 
-// A pair with a zero is left out, and each other pair stays with the layout in which it was measured.
+// A pair with a zero counts, and each pair stays with the layout in which it was measured. It leaves the layouts' ratios as
+// they are.
 func TestZeroOfAMetric(t *testing.T) {
 	of := func(value func(i int) float64) *Result {
 		r := &Result{Benchmark: Benchmark{Layouts: make([]string, 2)}}
@@ -408,12 +409,37 @@ func TestZeroOfAMetric(t *testing.T) {
 		}
 		return []float64{108, 216}[i%2] // in the two layouts
 	}), "misses", 1)
-	if c.pairs.Len() != 19 || len(c.at) != 19 {
-		t.Fatalf("%d pairs of the repetitions %v", c.pairs.Len(), c.at)
+	if c.pairs.Len() != 20 || c.Zeros != 1 {
+		t.Fatalf("%d pairs, %d with a 0", c.pairs.Len(), c.Zeros)
 	}
 	for i, log := range c.pairs.Logs() {
-		if want := []float64{1.08, 2.16}[c.at[i]%2]; math.Abs(math.Exp(log)-want) > 1e-9 {
+		if want := []float64{1.08, 2.16}[c.at[i]%2]; c.at[i] != 4 && math.Abs(math.Exp(log)-want) > 1e-9 {
 			t.Errorf("repetition %d: %v times as many, want %v", c.at[i], math.Exp(log), want)
+		}
+	}
+	if want := math.Log(1.08*2.16) / 2; math.Abs(c.placed.centre-want) > 1e-9 {
+		t.Errorf("the layouts' mean is %g, want %g", c.placed.centre, want)
+	}
+}
+
+// 20 % more misses, where a quarter of the values is 0, passed a limit of 11 % as within it: the ratio was 1.1. With
+// allocations the same holds if they are mostly above 0. Unchanged ones are within it.
+func TestZerosDoNotHideAChange(t *testing.T) {
+	of := func(value float64) *Result {
+		r := &Result{}
+		for i := range 40 {
+			v := value * min(1, float64(i%4))
+			r.Repetitions = append(r.Repetitions, Repetition{Many: Observation{N: 9, Metrics: []Metric{{Unit: "misses", Value: v}, {Unit: "allocs/op", Value: v}}}})
+		}
+		return r
+	}
+	plan := Plan{Gate: &Gate{Limit: math.NaN(), Metrics: map[string]float64{"misses": 0.11, "allocs/op": 0.11}}}
+	for _, unit := range []string{"misses", "allocs/op"} {
+		for value, want := range map[float64]stats.Side{5: stats.Within, 6: stats.Beyond} {
+			c := CompareMetric(of(5), of(value), unit, 1)
+			if j := Judge([]Comparison{c}, plan)[0]; j.Side != want || math.Abs(j.Ratio.Value-value/5) > 1e-9 {
+				t.Errorf("%g %s after 5: %s, %+v", value, unit, j.Side, j.Ratio)
+			}
 		}
 	}
 }

@@ -38,8 +38,8 @@ func (r Repetition) metricIn(unit string) (value float64, ok bool) {
 }
 
 // CompareMetric compares a metric of B with that of A, as [Compare] does with times. The ratio of a rate is
-// inverted, since more of it is better: above 1 is always worse. If a value is less than half a byte or allocation, 1
-// is added to all values, so that stray counts make no large ratio; for zeros of other metrics see [stats.RatiosOfMetric].
+// inverted, since more of it is better: above 1 is always worse. If a median is less than half a byte or allocation, 1
+// is added to all values, so that stray counts make no large ratio; for other zeros see [stats.Pairs].
 func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Basis: Timer, Metric: unit}
 	var first, second []float64
@@ -60,15 +60,6 @@ func CompareMetric(a, b *Result, unit string, seed uint64) Comparison {
 	}
 	var added float64
 	c.pairs, added = stats.RatiosOfMetric(first, second, stats.IsRate(unit), least)
-	if c.pairs.Len() < len(c.at) { // pairs with a zero are left out
-		var at []int
-		for i, number := range c.at {
-			if first[i] > 0 && second[i] > 0 {
-				at = append(at, number)
-			}
-		}
-		c.at = at
-	}
 	tolerance := 0.
 	if isCount(unit) && len(first) > 0 {
 		c.counts = &counts{first, second, strays(unit, b.Repetitions)}

@@ -179,6 +179,26 @@ func TestMetricsAreComparedAndGated(t *testing.T) {
 	}
 }
 
+// 8 % more, where every fourth value is 0, passed a limit of 5 %, as the ratio was 1.039.
+func TestZerosOfAMetricAreGated(t *testing.T) {
+	gate := stats.Gate{Limit: math.NaN(), Metrics: map[string]float64{"n": 0.05}, FalseAlarms: stats.FalseAlarms}
+	for _, c := range []struct {
+		second string
+		side   stats.Side
+	}{{"108", stats.Beyond}, {"100", stats.Within}} {
+		results := measuredMetrics(t, 24, 0, []Metric{written("n")}, []string{"0", "100", "100", "100"}, []string{"0", c.second, c.second, c.second})
+		p := Judge([]Comparison{CompareMetric(results[0], results[1], 0, 0.02, 1)}, gate)[0]
+		if want := MetricsOf(results[1])["n"].Estimate.Value / 100; p.Joint.Side != c.side || math.Abs(p.Ratio.Value-want) > 1e-9 || p.Zeros != 6 {
+			t.Errorf("%s: %+v, %+v", c.second, p, p.Joint)
+		}
+	}
+	results := measuredMetrics(t, 24, 0, []Metric{written("n")}, []string{"0"}, []string{"5"})
+	p := Judge([]Comparison{CompareMetric(results[0], results[1], 0, 0.02, 1)}, gate)[0]
+	if p.Joint.Side != stats.Beyond || p.Outcome != stats.Slower || !math.IsNaN(p.Ratio.Value) || !math.IsNaN(p.Ratio.Hi) {
+		t.Errorf("5 after 0: %+v, %+v", p, p.Joint)
+	}
+}
+
 // Metrics of runs that failed were trusted if failures are ignored. Those of a command that failed are not compared.
 func TestMetricsOfFailedRuns(t *testing.T) {
 	texts := []string{"100", "101", "99"}

@@ -79,34 +79,21 @@ func IsRate(metric string) bool {
 	return strings.HasSuffix(metric, "/s") || strings.HasSuffix(metric, "/sec") || strings.HasSuffix(metric, "/second")
 }
 
-// commonZeros is the least share of zeros among the values of a metric at which zeros count as common.
-const commonZeros = 0.1
-
-// RatiosOfMetric pairs the values of a metric of two subjects. The ratio of a rate is inverted,
-// because more is better: above 1 is always worse. A pair with a 0 has no ratio.
+// RatiosOfMetric pairs the values of a metric of two subjects, which are not below 0. The ratio of a rate is inverted,
+// because more is better: above 1 is always worse.
 //
-// If any count, which has a least above 0, is 0 or below least, 1 is added to all of them, so that a few
-// stray counts do not make a large ratio. To other values their median, of those above 0, is added if zeros
-// are common, which brings all ratios nearer to 1. Otherwise pairs with a 0 are left out.
+// If the median of a count, which has a least above 0, is below least for one of the subjects, 1 is added to all values, so that a
+// few stray counts do not make a large ratio. added is 1 then, and 0 otherwise.
 func RatiosOfMetric(first, second []float64, isRate bool, least float64) (pairs Pairs, added float64) {
-	all := slices.Concat(first, second)
-	switch positive := slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return !(x > 0) }); {
-	case least > 0:
-		if slices.ContainsFunc(all, func(x float64) bool { return x < least }) {
-			added = 1
-		}
-	case len(all) == 0 || float64(len(all)-len(positive)) < commonZeros*float64(len(all)):
-	case len(positive) == 0:
+	if Median(first) < least || Median(second) < least {
 		added = 1
-	default:
-		added = Median(positive)
 	}
 	for i := range first {
 		x, y := first[i]+added, second[i]+added
 		if isRate {
 			x, y = y, x
 		}
-		pairs.Add(Bounded{Lo: x, Mid: x, Hi: x}, Bounded{Lo: y, Mid: y, Hi: y})
+		pairs.addValues(x, y)
 	}
 	return pairs, added
 }

@@ -94,9 +94,15 @@ func (l Looks) upTo(n int) (all []int) {
 // Above returns the P value, over all looks, of the hypothesis that the true centre of the
 // samples is at most the given one; 1 if there are too few samples.
 func (l Looks) Above(samples []float64, centre float64) float64 {
+	return l.least(len(samples), func(n int) float64 { return SignedRankTail(samples[:n], centre) })
+}
+
+// least returns the least P value of all looks at a sequence of n samples, adjusted for their number, and 1 at most.
+// tail returns the P value of a single look at the given number of samples.
+func (l Looks) least(n int, tail func(n int) float64) float64 {
 	p := 1.
-	for j, n := range l.upTo(len(samples)) {
-		p = math.Min(p, SignedRankTail(samples[:n], centre)/shareOfLook(j))
+	for j, n := range l.upTo(n) {
+		p = math.Min(p, tail(n)/shareOfLook(j))
 	}
 	return p
 }

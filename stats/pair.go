@@ -21,6 +21,8 @@ type Pair struct {
 	Duets bool `json:"duets,omitempty"`
 	// NoDuets says why there were no duets, or no more of them; empty if nothing prevented them, or nobody asked for them.
 	NoDuets string `json:"no_duets,omitempty"`
+	// Zeros is the number of pairs of measurements in which a value of the metric is 0: see [Pairs.Compare].
+	Zeros int `json:"zeros,omitempty"`
 	// Placement is the effect of the order of functions in the binaries; nil if only one order was
 	// measured.
 	Placement *PairPlacement `json:"placement,omitempty"`
@@ -84,10 +86,14 @@ const (
 	Open   Side = "undecided"
 )
 
-// NewPair returns the comparison of b with a, with the bounds that hold for all pairs.
+// NewPair returns the comparison of b with a, with the bounds that hold for all pairs. A ratio or bound that is infinite, because
+// values are 0, is missing.
 func NewPair(a, b string, c Comparison, joint Joint) Pair {
+	for _, x := range []*float64{&c.Ratio.Value, &c.Ratio.Lo, &c.Ratio.Hi} {
+		*x = FloatOf(*x).Value()
+	}
 	return Pair{
-		A: a, B: b, Ratio: c.Ratio, PValue: FloatOf(c.P), Outcome: c.Outcome,
+		A: a, B: b, Ratio: c.Ratio, PValue: FloatOf(c.P), Outcome: c.Outcome, Zeros: c.Zeros,
 		Joint: &PairJoint{Lo: FloatOf(joint.Lo), Hi: FloatOf(joint.Hi), FalseAlarms: joint.FalseAlarms, Comparisons: joint.Comparisons},
 	}
 }

@@ -27,6 +27,8 @@ type Comparison struct {
 	// P is the probability that equal subjects differ at least as much; NaN if it is not known.
 	P       float64
 	Outcome Outcome
+	// Zeros is the number of pairs in which a value of a metric is 0.
+	Zeros int
 }
 
 // significant is the value below which a P value is significant.
@@ -54,7 +56,13 @@ type Bounded struct{ Lo, Mid, Hi, Rounding, Disturbed float64 }
 // Pairs compares two subjects that are measured one right after the other, in random order, many times.
 // Anything that slows the machine for longer than both take cancels in the ratio of each pair. If the
 // subjects are equal, either is equally likely to be the slower one of a pair.
-type Pairs struct{ low, middle, high, disturbed []float64 } // the ratios, and how much each pair was disturbed
+//
+// The pairs of a metric ([RatiosOfMetric]) may hold a 0. Then the ratio of two sums of two pairs each takes the place of the mean of
+// two logarithms, so that a 0 needs no ratio of its own: see [Pairs.Beyond] and [Pairs.Bounds].
+type Pairs struct {
+	low, middle, high, disturbed []float64 // the ratios, and how much each pair was disturbed
+	first, second                []float64 // the values of a metric; nil for times
+}
 
 // Add adds a pair of times, and reports whether the pair counts. It does not count if one of the times may be
 // 0.
@@ -67,6 +75,60 @@ func (p *Pairs) Add(first, second Bounded) bool {
 	p.high = append(p.high, (second.Hi+second.Rounding)/(first.Lo-first.Rounding))
 	p.disturbed = append(p.disturbed, first.Disturbed+second.Disturbed)
 	return true
+}
+
+// addValues adds a pair of values of a metric, which are not below 0.
+func (p *Pairs) addValues(first, second float64) {
+	p.first, p.second = append(p.first, first), append(p.second, second)
+	ratio := ratioOf(first, second)
+	p.low, p.middle, p.high, p.disturbed = append(p.low, ratio), append(p.middle, ratio), append(p.high, ratio), append(p.disturbed, 0)
+}
+
+// ratioOf returns the ratio of two values that are not below 0. It is 1 if both are 0, and infinite if only the first is.
+func ratioOf(first, second float64) float64 {
+	if first == second {
+		return 1
+	}
+	return second / first
+}
+
+// zeros returns the number of pairs in which a value of a metric is 0.
+func (p *Pairs) zeros() (n int) {
+	for i := range p.first {
+		if p.first[i] == 0 || p.second[i] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// ratiosOfSums returns the ratio of the sums of any two pairs, including a pair with itself, in ascending order.
+func (p *Pairs) ratiosOfSums() []float64 {
+	n := p.Len()
+	all := make([]float64, 0, n*(n+1)/2)
+	for i := range n {
+		for j := i; j < n; j++ {
+			all = append(all, ratioOf(p.first[i]+p.first[j], p.second[i]+p.second[j]))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// differences returns the second value of each pair minus limit times the first. For two values of 0 it is bothZero.
+func (p *Pairs) differences(limit, bothZero float64) []float64 {
+	all := make([]float64, p.Len())
+	for i, x := range p.first {
+		switch y := p.second[i]; {
+		case x == 0 && y == 0:
+			all[i] = bothZero
+		case x == 0:
+			all[i] = y
+		default:
+			all[i] = x * (y/x - limit) // 0 if the ratio is the limit, whatever x is
+		}
+	}
+	return all
 }
 
 // AddAlike adds pairs of two subjects that are disturbed alike, and returns the indices of those that count. How far
@@ -102,11 +164,19 @@ func (p *Pairs) AddAlike(first, second []Bounded) (counted []int) {
 func (p *Pairs) Append(more Pairs) {
 	p.low, p.middle, p.high = append(p.low, more.low...), append(p.middle, more.middle...), append(p.high, more.high...)
 	p.disturbed = append(p.disturbed, more.disturbed...)
+	p.first, p.second = append(p.first, more.first...), append(p.second, more.second...)
 }
 
 // LogBounds bounds the centre of the logarithms of the ratios at a single look. Each bound is wrong
 // with a probability of at most chance. They are NaN if there are too few pairs.
 func (p *Pairs) LogBounds(chance float64) (lo, hi float64) {
+	if p.zeros() > 0 {
+		all, rank := p.ratiosOfSums(), lowestSignedRank(p.Len(), chance)
+		if rank < 1 {
+			return math.NaN(), math.NaN()
+		}
+		return math.Log(all[rank-1]), math.Log(all[len(all)-rank])
+	}
 	lo, _ = SignedRankBounds(logarithms(p.low), chance)
 	_, hi = SignedRankBounds(logarithms(p.high), chance)
 	return lo, hi
@@ -128,7 +198,11 @@ func (p *Pairs) Least() float64 {
 
 // First returns the first n pairs.
 func (p *Pairs) First(n int) Pairs {
-	return Pairs{p.low[:n], p.middle[:n], p.high[:n], p.disturbed[:n]}
+	q := Pairs{low: p.low[:n], middle: p.middle[:n], high: p.high[:n], disturbed: p.disturbed[:n]}
+	if p.first != nil {
+		q.first, q.second = p.first[:n], p.second[:n]
+	}
+	return q
 }
 
 // fewestOfMany is the least number of pairs that remain if only the least disturbed are used, and
@@ -145,7 +219,7 @@ func (p *Pairs) leastDisturbed() *Pairs {
 	for i := range order {
 		order[i], widths[i] = i, p.high[i]/p.low[i]-1
 	}
-	if p.Len() < 4*fewestOfMany || stat.Mean(widths, nil) <= apartShare {
+	if p.first != nil || p.Len() < 4*fewestOfMany || stat.Mean(widths, nil) <= apartShare {
 		return p
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.disturbed[i], p.disturbed[j]) })
@@ -163,6 +237,9 @@ func (p *Pairs) Only(these []int) *Pairs {
 	for _, i := range these {
 		q.low, q.middle, q.high = append(q.low, p.low[i]), append(q.middle, p.middle[i]), append(q.high, p.high[i])
 		q.disturbed = append(q.disturbed, p.disturbed[i])
+		if p.first != nil {
+			q.first, q.second = append(q.first, p.first[i]), append(q.second, p.second[i])
+		}
 	}
 	return q
 }
@@ -172,11 +249,23 @@ func (p *Pairs) Only(these []int) *Pairs {
 // to the upper bound of the median of their upper ends, so that it includes the uncertainty of single
 // times. If there are too few pairs for an interval, it is the range of their ratios, which holds the
 // truth less often.
+//
+// If a metric has a 0, the ratio is the median of the ratios of two sums of two pairs each, and its bounds are those of
+// [Pairs.LogBounds]; infinite where the first subject has 0 only, or nearly so.
 func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 	p = p.leastDisturbed()
-	c := Comparison{Ratio: MedianOrRange(p.middle, "ratio"), P: math.NaN()}
+	c := Comparison{Ratio: MedianOrRange(p.middle, "ratio"), P: math.NaN(), Zeros: p.zeros()}
 	c.Ratio.Lo, c.Ratio.Hi = MedianOrRange(p.low, "").Lo, MedianOrRange(p.high, "").Hi
-	if probability, err := PairedPermutationTest(logarithms(p.middle), seed); err == nil {
+	differences := logarithms(p.middle)
+	if c.Zeros > 0 {
+		differences = p.differences(1, 0)
+		all := p.ratiosOfSums()
+		c.Ratio.Value = all[(len(all)-1)/2]
+		if lo, hi := p.LogBounds(tail); !math.IsNaN(lo) {
+			c.Ratio.Lo, c.Ratio.Hi = math.Exp(lo), math.Exp(hi)
+		}
+	}
+	if probability, err := PairedPermutationTest(differences, seed); err == nil {
 		c.P = probability
 	}
 	c.Outcome = OutcomeOf(c.Ratio, c.P, tolerance)
@@ -187,23 +276,55 @@ func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 // ([JointBounds]).
 func (p *Pairs) Joint(comparisons int) Joint {
 	p = p.leastDisturbed()
-	return JointBounds(p.low, p.high, comparisons)
+	j := JointBounds(p.low, p.high, comparisons)
+	if p.zeros() > 0 {
+		lo, hi := p.LogBounds(FalseAlarms / float64(comparisons))
+		j.Lo, j.Hi = math.Exp(lo), math.Exp(hi)
+	}
+	return j
 }
 
-// Beyond returns the P value, over all looks, of the hypothesis that the ratio is at most limit.
+// Beyond returns the P value, over all looks, of the hypothesis that the ratio is at most limit. If a metric has a 0,
+// the differences between the second value and limit times the first take the place of the logarithms: swapping two equal subjects
+// changes the sign of a difference, too, at a limit of 1, and a higher limit only lowers it. A pair of two 0 speaks against the
+// hypothesis in no case.
 func (p *Pairs) Beyond(looks Looks, limit float64) float64 {
-	return looks.Above(logarithms(p.low), math.Log(limit))
+	return looks.least(p.Len(), func(n int) float64 {
+		if q := p.First(n); q.zeros() > 0 {
+			return SignedRankTail(q.differences(limit, -math.SmallestNonzeroFloat64), 0)
+		}
+		return SignedRankTail(logarithms(p.low[:n]), math.Log(limit))
+	})
 }
 
-// Below returns the P value, over all looks, of the hypothesis that the ratio is at least limit.
+// Below returns the P value, over all looks, of the hypothesis that the ratio is at least limit; see [Pairs.Beyond].
 func (p *Pairs) Below(looks Looks, limit float64) float64 {
-	return looks.Above(negated(logarithms(p.high)), -math.Log(limit))
+	return looks.least(p.Len(), func(n int) float64 {
+		if q := p.First(n); q.zeros() > 0 {
+			return SignedRankTail(negated(q.differences(limit, math.SmallestNonzeroFloat64)), 0)
+		}
+		return SignedRankTail(negated(logarithms(p.high[:n])), -math.Log(limit))
+	})
 }
 
 // Bounds returns bounds of the ratio. The probability that one of them is wrong at any look is at most
 // chance. They are NaN if there are too few pairs.
 func (p *Pairs) Bounds(looks Looks, chance float64) (lo, hi float64) {
-	return math.Exp(looks.Lowest(logarithms(p.low), chance)), math.Exp(looks.Highest(logarithms(p.high), chance))
+	lo, hi = math.NaN(), math.NaN()
+	for j, n := range looks.upTo(p.Len()) {
+		q := p.First(n)
+		low, high := q.LogBounds(chance * shareOfLook(j))
+		if math.IsNaN(low) {
+			continue
+		}
+		if !(low <= lo) {
+			lo = low
+		}
+		if !(high >= hi) {
+			hi = high
+		}
+	}
+	return math.Exp(lo), math.Exp(hi)
 }
 
 // Scatter returns an upper bound, with 90 % confidence, of the standard deviation of the logarithms of

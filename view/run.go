@@ -332,7 +332,7 @@ func pairs(all []stats.Pair, sentences []Line) Section {
 	}
 	return Section{
 		Title: "How they compare", Lead: "Below 1 is faster, above 1 slower; an interval that holds 1 leaves it open.",
-		Lines: sentences, Charts: []Chart{chart}, Table: t, Notes: append(measuredNotes(all), duetNotes(all)...),
+		Lines: sentences, Charts: []Chart{chart}, Table: t, Notes: slices.Concat(zeroNotes(all), measuredNotes(all), duetNotes(all)),
 	}
 }
 
@@ -344,6 +344,21 @@ func measuredNotes(all []stats.Pair) (lines []Line) {
 		}
 		value, bounds := ratio(*p.AsMeasured)
 		lines = append(lines, Line{Text: fmt.Sprintf("on the machine as it was, %s takes %s times as long as %s (95 %% interval %s); the interval above is that on an idle machine, and allows for what shared cores and cold caches may have cost one of them more than the other", p.B, value, p.A, bounds)})
+	}
+	return lines
+}
+
+// zeroNotes says of which metrics the ratio is one of sums, since some values are 0.
+func zeroNotes(all []stats.Pair) (lines []Line) {
+	for _, p := range all {
+		if p.Zeros == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s of %s beside %s: a value is 0 in %d of %d pairs, so the ratio is the median of the ratios of two pairs' sums", p.Metric, p.B, p.A, p.Zeros, p.Ratio.N)
+		if !stats.IsFinite(p.Ratio.Value) {
+			text = fmt.Sprintf("%s of %s beside %s: a value is 0 in %d of %d pairs, too many for a ratio: look at both values", p.Metric, p.B, p.A, p.Zeros, p.Ratio.N)
+		}
+		lines = append(lines, Line{Text: text})
 	}
 	return lines
 }
@@ -398,7 +413,10 @@ func pairSentences(all []stats.Pair) (lines []Line) {
 	for _, p := range all {
 		value, bounds := ratio(p.Ratio)
 		text := fmt.Sprintf("%s can't be set beside %s: the reasons below say why", p.B, p.A)
-		if value != stats.Unknown {
+		switch {
+		case value == stats.Unknown && p.Zeros > 0:
+			text = fmt.Sprintf("%s of %s beside %s: too many values are 0 for a ratio", p.Metric, p.B, p.A)
+		case value != stats.Unknown:
 			interval := "no interval"
 			if bounds != stats.Unknown {
 				interval = "95 % interval " + bounds

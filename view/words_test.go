@@ -105,3 +105,16 @@ func TestReasonsOfBenchmarks(t *testing.T) {
 		t.Errorf("%q", said)
 	}
 }
+
+// What has no ratio because of zeros is named, and is beyond its limit all the same. It was twice as many.
+func TestZerosWithoutARatio(t *testing.T) {
+	p := stats.Pair{A: "a", B: "b", Metric: "n", Ratio: stats.NoEstimate("ratio", "median"), Outcome: stats.Slower, Zeros: 24, Joint: &stats.PairJoint{Side: stats.Beyond}}
+	p.Ratio.N = 24
+	line := pairSentences([]stats.Pair{p})[0]
+	if line.Strong != "worse, beyond the limit:" || line.Text != "n of b beside a: too many values are 0 for a ratio" {
+		t.Errorf("%+v", line)
+	}
+	if notes := zeroNotes([]stats.Pair{p, {A: "a", B: "b"}}); len(notes) != 1 || !strings.Contains(notes[0].Text, "a value is 0 in 24 of 24 pairs") {
+		t.Errorf("%+v", notes)
+	}
+}

@@ -96,6 +96,9 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 		if p.Metric != "" {
 			name = p.Metric + " of " + p.B
 			measure = fmt.Sprintf("%s is worse than %s by a factor of %.4g", name, p.A, p.Ratio.Value)
+			if !stats.IsFinite(p.Ratio.Value) {
+				measure = fmt.Sprintf("%s is worse than %s, and there is no ratio, since too many values are 0", name, p.A)
+			}
 		}
 		all = append(all, rival{
 			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
@@ -230,6 +233,10 @@ func (v gateVerdict) warning() string {
 func findings(slower []rival) string {
 	var all []string
 	for _, r := range slower {
+		if r.isWithoutRatio() {
+			all = append(all, r.finding)
+			continue
+		}
 		bound := fmt.Sprintf("%s (at least %.4g times", r.finding, r.joint.Lo)
 		if r.joint.Comparisons > 1 {
 			bound += fmt.Sprintf(": the lower ends of all %d comparisons hold at once at %.3g %%", r.joint.Comparisons, 100*(1-r.joint.FalseAlarms))
