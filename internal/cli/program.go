@@ -68,7 +68,7 @@ the quoting rules of a shell, but run without one, unless --shell is given.
   CPU       user and system time
   waiting   for a CPU that others had, and blocked: asleep, or waiting for something else
 
-Several commands are run in turn, in random order, and compared with the first, or with
+Several commands are run in turn, in random order, and each is compared with the first, or with
 --reference. A command is done when its 95 % interval is as narrow as --precision asks, or --max-time is spent.
 
 With --duets, two commands that compute in one thread at a time also run at the same time on
@@ -77,8 +77,10 @@ better, above all on a virtual machine whose cores others share. It is meant for
 one program: different programs may lose different shares of their time to a neighbour.
 
 With --param n=1,10,100 each command in which {n} stands is measured with each of the
-values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply. --prepare is
-given one time, or one time for each command.
+values; a range is n=1..8, or n=0..100..20 in steps of 20. Several multiply. If the first command,
+or --reference, has several values, the others are compared with it at each value, and those with
+the same parameter at the same value. A single command is compared with itself at its first values.
+--prepare is given one time, or one time for each command.
 
 --metric NAME=SOURCE takes a figure from the standard output of each run, after stderr: from
 its standard error: the group of the last match of a regular expression, or what a JSON path

@@ -110,7 +110,7 @@ func environment(base, set []string) []string {
 // programs returns the commands with all values of their parameters, as they are started.
 func (t *programFlags) programs(cpus []int) (all []program.Command, err error) {
 	for i, c := range t.commands {
-		for _, v := range combinations(named(t.given, c.text()+t.besides(i))) {
+		for _, v := range combinations(t.parametersOf(i)) {
 			p, err := t.program(c, v, cpus)
 			if err != nil {
 				return nil, err
@@ -138,8 +138,8 @@ func (t *programFlags) onlyOnce(flag, line string) (all []template, err error) {
 		return nil, usagef("%s: %v", flag, err)
 	}
 	needed := named(t.given, c.text())
-	for i, command := range t.commands {
-		for _, v := range combinations(named(t.given, command.text()+t.besides(i))) {
+	for i := range t.commands {
+		for _, v := range combinations(t.parametersOf(i)) {
 			filled := c.with(v)
 			isKnown := !slices.ContainsFunc(needed, func(p parameter) bool { _, known := v[p.name]; return !known })
 			if isKnown && !slices.ContainsFunc(all, func(other template) bool { return other.name == filled.name }) {
@@ -176,6 +176,11 @@ func ofCommand(given []string, i int) string {
 		return given[0]
 	}
 	return given[i]
+}
+
+// parametersOf returns the parameters of the command with index i: those in it, and in what runs before and after it.
+func (t *programFlags) parametersOf(i int) []parameter {
+	return named(t.given, t.commands[i].text()+t.besides(i))
 }
 
 // besides returns the command lines that run before and after a command, in which parameters are looked for.

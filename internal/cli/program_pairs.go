@@ -2,15 +2,18 @@ package cli
 
 import "chronoscope/program"
 
-// pairs returns the indices of the commands to compare: each command with the first other one with which it
-// agrees in the parameters that both have. If the user gave a single command, its parameters are compared: each
-// command with the one of the first values.
+// pairs returns the indices of the commands to compare: each command with those that the first template makes, where
+// they agree in the values of all parameters that both have. Parameters multiply, so that there is one for each command. If
+// the user gave a single template, each command is compared with the one of the first values.
 func (t *programFlags) pairs(commands []program.Command) (all [][2]int) {
-	for i, b := range commands {
-		for j, a := range commands[:i] {
+	first := 1
+	if len(t.commands) > 1 {
+		first = len(combinations(t.parametersOf(0)))
+	}
+	for i, b := range commands[first:] {
+		for j, a := range commands[:first] {
 			if len(t.commands) == 1 || agree(a.Parameters, b.Parameters) {
-				all = append(all, [2]int{j, i})
-				break
+				all = append(all, [2]int{j, first + i})
 			}
 		}
 	}

@@ -85,29 +85,43 @@ func TestParametersMultiply(t *testing.T) {
 	}
 }
 
-// Only what differs in one thing is compared.
+// No command is left out. A command was compared with only one of those that the first line makes, and the others passed a limit
+// without a word: `a{n}` and `b` with n=1,2 gave a1:b alone.
 func TestPairs(t *testing.T) {
-	command := func(name string, v values) program.Command { return program.Command{Name: name, Parameters: v} }
-	one, two := values{"n": "1"}, values{"n": "2"}
 	for _, c := range []struct {
-		commands int
-		given    []program.Command
-		want     string
+		lines, parameters string
+		want              string
 	}{
-		{1, []program.Command{command("a", nil)}, ""},
-		{2, []program.Command{command("a", nil), command("b", nil)}, "a:b"},
-		{3, []program.Command{command("a", nil), command("b", nil), command("c", nil)}, "a:b a:c"},
-		{1, []program.Command{command("a1", one), command("a2", two)}, "a1:a2"},
-		{2, []program.Command{command("a1", one), command("a2", two), command("b1", one), command("b2", two)}, "a1:b1 a2:b2"},
-		{2, []program.Command{command("a", nil), command("b1", one), command("b2", two)}, "a:b1 a:b2"},
+		{"a", "", ""},
+		{"a b", "", "a:b"},
+		{"a b c", "", "a:b a:c"},
+		{"a{n}", "n=1,2,3", "a1:a2 a1:a3"},
+		{"a{n} b{n}", "n=1,2", "a1:b1 a2:b2"},
+		{"a b{n}", "n=1,2", "a:b1 a:b2"},
+		{"a{n} b", "n=1,2", "a1:b a2:b"},
+		{"a{n} b{n} c", "n=1,3", "a1:b1 a3:b3 a1:c a3:c"},
+		{"a{n} b{m}", "n=1,3 m=2,4", "a1:b2 a3:b2 a1:b4 a3:b4"},
+		{"a{n} b{n}{m}", "n=1,3 m=2,4", "a1:b12 a1:b14 a3:b32 a3:b34"},
+		{"a{n}{m} b{n}", "n=1,3 m=2,4", "a12:b1 a14:b1 a32:b3 a34:b3"},
 	} {
-		flags := &programFlags{commands: make([]template, c.commands)}
+		flags := &programFlags{}
+		var err error
+		if flags.given, err = parseParameters(strings.Fields(c.parameters)); err != nil {
+			t.Fatal(err)
+		}
+		var given []program.Command
+		for i, line := range strings.Fields(c.lines) {
+			flags.commands = append(flags.commands, template{name: line, words: []string{line}})
+			for _, v := range combinations(flags.parametersOf(i)) {
+				given = append(given, program.Command{Name: v.in(line), Parameters: v})
+			}
+		}
 		var got []string
-		for _, p := range flags.pairs(c.given) {
-			got = append(got, c.given[p[0]].Name+":"+c.given[p[1]].Name)
+		for _, p := range flags.pairs(given) {
+			got = append(got, given[p[0]].Name+":"+given[p[1]].Name)
 		}
 		if strings.Join(got, " ") != c.want {
-			t.Errorf("%d commands: %q, want %q", c.commands, got, c.want)
+			t.Errorf("%s with %s: %q, want %q", c.lines, c.parameters, got, c.want)
 		}
 	}
 }
