@@ -141,7 +141,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringVar(&f.cpus, "cpu", "", "keep the program to these CPUs, a `list` such as 0,2-3, or all")
 	set.StringVar(&t.input, "input", "", "what the program reads: a `file`, or - for this command's standard input (default: nothing)")
 	set.StringVar(&t.output, "program-output", "", "where what the program writes goes: null, pipe (and nowhere), inherit, or a `file` (default: null; with --once, inherit)")
-	set.BoolVar(&t.showOutput, "show-output", false, "show what the program writes, as --program-output inherit does")
+	set.BoolVar(&t.showOutput, "show-output", false, "show what the program writes, as --program-output inherit does, and on standard error what --prepare and --conclude write")
 	set.StringVar(&t.dir, "dir", "", "run in this `directory`")
 	set.StringArrayVar(&t.env, "env", nil, "set a variable, `name=value`, in the program's environment")
 	set.StringVar(&t.shell, "shell", "", "run the commands by a shell: --shell, or --shell=`name` (its own cost is said, and not taken off)")

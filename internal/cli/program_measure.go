@@ -259,6 +259,15 @@ type connections struct {
 	files    []*os.File
 }
 
+// beside sets where the commands before and after each run of c write to. Their standard error goes where that of c does.
+func beside(c program.Command, stdout io.Writer) {
+	for _, other := range []*process.Command{c.Prepare, c.Conclude} {
+		if other != nil {
+			other.Stdout, other.Stderr = stdout, c.Stderr
+		}
+	}
+}
+
 // connect opens the files that the commands read and write.
 func (e *programExperiment) connect(commands []program.Command, usualOutput string) (c *connections, err error) {
 	c = &connections{}
@@ -275,6 +284,7 @@ func (e *programExperiment) connect(commands []program.Command, usualOutput stri
 		switch where := cmp.Or(e.flags.output, usualOutput); where {
 		case "inherit":
 			command.Stdout, command.Stderr = e.streams.Out, e.streams.Err
+			beside(command, e.streams.Err)
 		default:
 			if command.Stdout, err = c.output(where); err != nil {
 				return c, err
@@ -283,11 +293,7 @@ func (e *programExperiment) connect(commands []program.Command, usualOutput stri
 				return c, err
 			}
 			command.Stderr = kept.write
-			for _, beside := range []*process.Command{command.Prepare, command.Conclude} {
-				if beside != nil {
-					beside.Stderr = kept.write
-				}
-			}
+			beside(command, nil)
 		}
 		c.commands, c.tails = append(c.commands, command), append(c.tails, kept)
 	}
