@@ -22,6 +22,7 @@ type Comparison struct {
 	duets      bool // the pairs are duets
 	// isUnknown says that the ratio holds what sharing a core cost the two, which may not be the same.
 	isUnknown bool
+	belowZero bool // a value of the metric is below 0 in some pairs of runs
 }
 
 // Compare compares B with A ([stats.Pairs.Compare]): by their duets, or by the pairs of runs of the same round. If a time is

@@ -224,6 +224,7 @@ func (r *Result) metric(i int, m Metric) MetricSummary {
 
 // CompareMetric compares the i-th metric of B with that of A, by pairs of runs of the same round. The ratio of a rate
 // is inverted ([stats.RatiosOfMetric]). Both results must have the same metrics. If a command failed, nothing is compared.
+// Pairs with a value below 0, which has no ratio, are left out.
 func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparison {
 	c := Comparison{A: a, B: b, Metric: a.Command.Metrics[i].Name}
 	if a.Failure != nil || b.Failure != nil {
@@ -232,14 +233,18 @@ func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparis
 	}
 	of := map[int]float64{}
 	for k, round := range a.rounds {
-		if value, counts := metricIn(a.Command, &a.Runs[k], i); counts && value >= 0 {
+		if value, counts := metricIn(a.Command, &a.Runs[k], i); counts && stats.IsFinite(value) {
 			of[round] = value
 		}
 	}
 	var first, second []float64
 	for k, round := range b.rounds {
 		value, counts := metricIn(b.Command, &b.Runs[k], i)
-		if before, both := of[round]; both && counts && value >= 0 {
+		switch before, both := of[round]; {
+		case !both || !counts || !stats.IsFinite(value):
+		case before < 0 || value < 0:
+			c.belowZero = true
+		default:
 			first, second = append(first, before), append(second, value)
 		}
 	}
@@ -247,6 +252,9 @@ func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparis
 	c.decide(tolerance, seed)
 	return c
 }
+
+// BelowZero says why a comparison is undecided that leaves out pairs with values below 0.
+const BelowZero = "values below 0 have no ratio"
 
 // tooFew says why a comparison with this number of pairs is undecided.
 func tooFew(pairs int) string {

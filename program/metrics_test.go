@@ -199,6 +199,17 @@ func TestZerosOfAMetricAreGated(t *testing.T) {
 	}
 }
 
+// Values below 0 were called missing, though all runs had them.
+func TestMetricsBelowZeroHaveNoRatio(t *testing.T) {
+	results := measuredMetrics(t, 12, 0, []Metric{written("n")}, []string{"-5"}, []string{"-3"}, []string{"x"})
+	for i, want := range map[int]string{1: "values below 0 have no ratio", 2: "only 0 pairs of runs have it on both sides"} {
+		c := CompareMetric(results[0], results[i], 0, 0.02, 1)
+		if p := c.Pair(1); p.Why != want || p.Outcome != stats.Undecided {
+			t.Errorf("%q, want %q: %+v", p.Why, want, p)
+		}
+	}
+}
+
 // Metrics of runs that failed were trusted if failures are ignored. Those of a command that failed are not compared.
 func TestMetricsOfFailedRuns(t *testing.T) {
 	texts := []string{"100", "101", "99"}

@@ -142,6 +142,8 @@ func (c *Comparison) pair(joint stats.Joint) stats.Pair {
 	switch p.Metric = c.Metric; {
 	case c.A.Failure != nil || c.B.Failure != nil:
 		p.Why = "one of the two failed"
+	case c.belowZero && c.pairs.Len() < fewestChosen:
+		p.Why = BelowZero
 	case c.Metric != "" && c.pairs.Len() < fewestChosen:
 		p.Why = tooFew(c.pairs.Len())
 	}

@@ -416,6 +416,8 @@ func pairSentences(all []stats.Pair) (lines []Line) {
 		switch {
 		case value == stats.Unknown && p.Zeros > 0:
 			text = fmt.Sprintf("%s of %s beside %s: too many values are 0 for a ratio", p.Metric, p.B, p.A)
+		case value == stats.Unknown && p.Metric != "" && p.Why != "":
+			text = fmt.Sprintf("%s of %s can't be set beside %s: %s", p.Metric, p.B, p.A, p.Why)
 		case value != stats.Unknown:
 			interval := "no interval"
 			if bounds != stats.Unknown {

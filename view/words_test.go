@@ -118,3 +118,11 @@ func TestZerosWithoutARatio(t *testing.T) {
 		t.Errorf("%+v", notes)
 	}
 }
+
+// A metric that can't be compared is named, with the reason. It read as if the times could not be compared.
+func TestMetricWithoutARatioIsNamed(t *testing.T) {
+	p := stats.Pair{A: "a", B: "b", Metric: "n", Ratio: stats.NoEstimate("ratio", "median"), Outcome: stats.Undecided, Why: "values below 0 have no ratio"}
+	if line := pairSentences([]stats.Pair{p})[0]; line.Text != "n of b can't be set beside a: values below 0 have no ratio" {
+		t.Errorf("%+v", line)
+	}
+}

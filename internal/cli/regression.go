@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"chronoscope/program"
 	"chronoscope/stats"
 	"chronoscope/view"
 )
@@ -92,9 +93,9 @@ func unanswered(question, why string) rival {
 // rivalsOf returns the rivals in pairs that were measured together.
 func rivalsOf(pairs []stats.Pair) (all []rival) {
 	for _, p := range pairs {
-		name, measure := p.B, fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A)
+		name, slower, measure := p.B, "slower", fmt.Sprintf("%s takes %.4g times as long as %s", p.B, p.Ratio.Value, p.A)
 		if p.Metric != "" {
-			name = p.Metric + " of " + p.B
+			name, slower = p.Metric+" of "+p.B, "worse"
 			measure = fmt.Sprintf("%s is worse than %s by a factor of %.4g", name, p.A, p.Ratio.Value)
 			if !stats.IsFinite(p.Ratio.Value) {
 				measure = fmt.Sprintf("%s is worse than %s, and there is no ratio, since too many values are 0", name, p.A)
@@ -103,7 +104,7 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 		all = append(all, rival{
 			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
 			finding: measure,
-			side:    p.Side(), limit: p.Limit(), name: name, question: fmt.Sprintf("%s is slower than %s", name, p.A), undecidedWhy: p.Why,
+			side:    p.Side(), limit: p.Limit(), name: name, question: fmt.Sprintf("%s is %s than %s", name, slower, p.A), undecidedWhy: p.Why,
 		})
 	}
 	return all
@@ -262,6 +263,8 @@ func (r rival) unknown(allowed float64) string {
 		return "one of the two values is 0, so there is no ratio: look at both values"
 	case r.why != "":
 		return r.why
+	case math.IsNaN(r.ratio.Hi) && r.undecidedWhy == program.BelowZero:
+		return r.undecidedWhy
 	case math.IsNaN(r.ratio.Hi) && r.undecidedWhy != "":
 		return r.undecidedWhy + ": see the reasons of both"
 	case math.IsNaN(r.ratio.Hi):

@@ -352,3 +352,13 @@ func TestUndecidedByItsOwnLimit(t *testing.T) {
 		}
 	}
 }
+
+// A metric is worse, not slower, and the message says why it can't be told.
+func TestMetricBelowZeroCantBeTold(t *testing.T) {
+	p := pairOf(stats.Undecided, math.NaN(), math.NaN(), math.NaN())
+	p.Metric, p.Why, p.Joint.Side = "n", program.BelowZero, stats.Open
+	err := gate(rivalsOf([]stats.Pair{p}), gateRule{allowed: 0, flag: "--gate", given: "n=5%"}).err()
+	if want := "--gate: whether n of " + p.B + " is worse than " + p.A + " can't be told: values below 0 have no ratio"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
