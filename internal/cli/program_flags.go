@@ -236,7 +236,7 @@ func (t *programFlags) choosePlan(c *call) (err error) {
 		}
 	}
 	if !math.IsNaN(c.mostRegression) && !changed("runs") { // with fewer pairs of runs no regression can be shown
-		pairs := t.combinations() - 1
+		pairs := len(t.pairs())
 		needed := stats.PairsForJoint(pairs * (1 + len(t.metrics)))
 		if t.gate != nil {
 			needed = t.gate.LooksFor(pairs).First

@@ -139,7 +139,7 @@ func (e *programExperiment) once(ctx context.Context, d record.Programs, c progr
 
 // measure runs the commands in turn, and compares them.
 func (e *programExperiment) measure(ctx context.Context, d record.Programs, commands []program.Command, setting program.Setting) (record.Programs, error) {
-	plan, pairs := e.flags.plan, e.flags.pairs(commands)
+	plan, pairs := e.flags.plan, e.flags.pairs()
 	if e.flags.gate != nil {
 		plan.Gated = &program.Gated{Gate: *e.flags.gate, Pairs: pairs}
 	}

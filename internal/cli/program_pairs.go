@@ -1,19 +1,27 @@
 package cli
 
-import "chronoscope/program"
+import "slices"
 
-// pairs returns the indices of the commands to compare: each command with those that the first template makes, where
-// they agree in the values of all parameters that both have. Parameters multiply, so that there is one for each command. If
-// the user gave a single template, each command is compared with the one of the first values.
-func (t *programFlags) pairs(commands []program.Command) (all [][2]int) {
-	first := 1
-	if len(t.commands) > 1 {
-		first = len(combinations(t.parametersOf(0)))
+// pairs returns the indices of the commands to compare, in the order of [programFlags.programs]: each command with those
+// that the first template makes, where they agree in the values of all parameters that both have. Parameters multiply, so
+// that there is one for each command. If the user gave a single template, each command is compared with the one of the first
+// values.
+func (t *programFlags) pairs() (all [][2]int) {
+	if len(t.commands) == 0 {
+		return nil
 	}
-	for i, b := range commands[first:] {
-		for j, a := range commands[:first] {
-			if len(t.commands) == 1 || agree(a.Parameters, b.Parameters) {
-				all = append(all, [2]int{j, first + i})
+	of := make([][]values, len(t.commands))
+	for i := range t.commands {
+		of[i] = combinations(t.parametersOf(i))
+	}
+	first, others := of[0], slices.Concat(of[1:]...)
+	if len(of) == 1 {
+		first, others = first[:1], first[1:]
+	}
+	for i, b := range others {
+		for j, a := range first {
+			if len(of) == 1 || agree(a, b) {
+				all = append(all, [2]int{j, len(first) + i})
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"chronoscope/program"
 	"chronoscope/record"
 	"chronoscope/stats"
@@ -109,20 +111,29 @@ func TestPairs(t *testing.T) {
 		if flags.given, err = parseParameters(strings.Fields(c.parameters)); err != nil {
 			t.Fatal(err)
 		}
-		var given []program.Command
+		var given, got []string
 		for i, line := range strings.Fields(c.lines) {
 			flags.commands = append(flags.commands, template{name: line, words: []string{line}})
 			for _, v := range combinations(flags.parametersOf(i)) {
-				given = append(given, program.Command{Name: v.in(line), Parameters: v})
+				given = append(given, v.in(line))
 			}
 		}
-		var got []string
-		for _, p := range flags.pairs(given) {
-			got = append(got, given[p[0]].Name+":"+given[p[1]].Name)
+		for _, p := range flags.pairs() {
+			got = append(got, given[p[0]]+":"+given[p[1]])
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s with %s: %q, want %q", c.lines, c.parameters, got, c.want)
 		}
+	}
+}
+
+// Three commands beside each of three are nine comparisons. Each is wrong with a chance of 1 % / 9: so 14 pairs may have one stray,
+// as 15 of 2^14 choices of signs have, and 13 may not (14 of 2^13).
+func TestRunsForAllComparisons(t *testing.T) {
+	flags := &programFlags{commands: []template{{name: "a{n}"}, {name: "b{m}"}}, given: []parameter{{name: "n", values: []string{"1", "2", "3"}}, {name: "m", values: []string{"1", "2", "3"}}}}
+	c := &call{cmd: &cobra.Command{}, settings: settings{mostRegression: 0.05, effort: quick}}
+	if err := flags.choosePlan(c); err != nil || flags.plan.MinRuns != 14 {
+		t.Errorf("%v: %d runs", err, flags.plan.MinRuns)
 	}
 }
 
