@@ -140,7 +140,7 @@ func (t *programFlags) register(set *pflag.FlagSet, f *flags) {
 	set.StringVar(&t.gateText, "gate", "", "exit with 3 if one of these `metrics` is worse than the first command's by more than its share, such as ops/s=5%,max_rss_bytes=1%,time=5%")
 	set.StringVar(&f.cpus, "cpu", "", "keep the program to these CPUs, a `list` such as 0,2-3, or all")
 	set.StringVar(&t.input, "input", "", "what the program reads: a `file`, or - for this command's standard input (default: nothing)")
-	set.StringVar(&t.output, "program-output", "", "where what the program writes goes: null, pipe (and nowhere), inherit, or a `file` (default: null; with --once, inherit)")
+	set.StringVar(&t.output, "program-output", "", "where what the program writes goes: null, pipe (and nowhere), inherit, or a `file` (default: null; with --once, inherit); inherit with a --format other than text, and without -o, is standard error")
 	set.BoolVar(&t.showOutput, "show-output", false, "show what the program writes, as --program-output inherit does, and on standard error what --prepare and --conclude write")
 	set.StringVar(&t.dir, "dir", "", "run in this `directory`")
 	set.StringArrayVar(&t.env, "env", nil, "set a variable, `name=value`, in the program's environment")

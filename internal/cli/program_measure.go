@@ -13,6 +13,7 @@ import (
 	"chronoscope/process"
 	"chronoscope/program"
 	"chronoscope/record"
+	"chronoscope/render"
 	"chronoscope/stats"
 )
 
@@ -284,6 +285,9 @@ func (e *programExperiment) connect(commands []program.Command, usualOutput stri
 		switch where := cmp.Or(e.flags.output, usualOutput); where {
 		case "inherit":
 			command.Stdout, command.Stderr = e.streams.Out, e.streams.Err
+			if e.format != render.TextFormat && e.output == "" { // a document has standard output for itself
+				command.Stdout = e.streams.Err
+			}
 			beside(command, e.streams.Err)
 		default:
 			if command.Stdout, err = c.output(where); err != nil {

@@ -42,3 +42,17 @@ func TestOutputBesideAProgram(t *testing.T) {
 		}
 	}
 }
+
+// A JSON document on standard output was mixed with what the program wrote. In a file of its own it is not.
+func TestDocumentHasStandardOutputForItself(t *testing.T) {
+	for _, c := range []struct {
+		settings
+		out string
+	}{{settings{format: render.JSONFormat}, ""}, {settings{format: render.CSVFormat}, ""}, {settings{format: render.JSONFormat, output: "x.json"}, "said"}, {settings{format: render.TextFormat}, "said"}} {
+		command, out, problems := connectedTo(t, "inherit", c.settings)
+		io.WriteString(command.Stdout, "said")
+		if out.String() != c.out || out.String()+problems.String() != "said" {
+			t.Errorf("%+v: %q, and %q on standard error", c.settings, out, problems)
+		}
+	}
+}
