@@ -14,7 +14,7 @@ import (
 
 // Markdown writes programs as the table of hyperfine --export-markdown, whose columns are wall
 // times, with further columns: the time without other programs, CPU time, the wait for a CPU, and
-// the verdict. All are in one unit ([unitOfTable]).
+// the verdict. All are in one unit ([unitOfTable]). A command without a run that counts has a row, too.
 func Markdown(w io.Writer, d record.Programs) error {
 	row := func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 	return tableForm{9, "", "|:---|---:|---:|---:|---:|---:|---:|---:|:---|\n", "", codeSpan, row}.write(w, d)
@@ -23,7 +23,7 @@ func Markdown(w io.Writer, d record.Programs) error {
 // AsciiDoc writes the table of hyperfine --export-asciidoc.
 func AsciiDoc(w io.Writer, d record.Programs) error {
 	row := func(cells []string) string { return "\n| " + strings.Join(cells, " \n| ") + " \n" }
-	return tableForm{5, "[cols=\"<,>,>,>,>\"]\n|===", "", "|===\n", within("`"), row}.write(w, d)
+	return tableForm{hyperfines, "[cols=\"<,>,>,>,>\"]\n|===", "", "|===\n", within("`"), row}.write(w, d)
 }
 
 // OrgMode writes the table of hyperfine --export-orgmode.
@@ -31,8 +31,11 @@ func OrgMode(w io.Writer, d record.Programs) error {
 	row := func(cells []string) string {
 		return "| " + cells[0] + "  |  " + strings.Join(cells[1:], " |  ") + " |\n"
 	}
-	return tableForm{5, "", "|--+--+--+--+--|\n", "", within("="), row}.write(w, d)
+	return tableForm{hyperfines, "", "|--+--+--+--+--|\n", "", within("="), row}.write(w, d)
 }
+
+// hyperfines is the number of columns of hyperfine's tables.
+const hyperfines = 5
 
 // tableForm says how a table is written: how many columns it has, what stands before the head, below it and at the end,
 // and how commands are quoted.
@@ -63,13 +66,32 @@ func (f tableForm) write(w io.Writer, d record.Programs) error {
 	d = view.Shown(d)
 	rows, unit := rowsOfTable(d), unitOfTable(d)
 	text := f.start + f.row(tableHeader(unit)[:f.columns]) + f.rule
-	for _, cells := range tableCells(rows, unit) {
+	cells := tableCells(rows, unit)
+	if f.columns > hyperfines { // there is a column for the verdict
+		cells = withFailed(d, cells)
+	}
+	for _, cells := range cells {
 		cells[0] = f.quoted(cells[0])
 		text += f.row(cells[:f.columns])
 	}
 	_, err := io.WriteString(w, text+f.end)
 	return err
 }
+
+// withFailed adds a row for each command without a run that counts.
+func withFailed(d record.Programs, measured [][]string) (all [][]string) {
+	for _, p := range view.ProgramsInOrder(d) {
+		if len(p.Counted()) > 0 {
+			all, measured = append(all, measured[0]), measured[1:]
+			continue
+		}
+		all = append(all, []string{inCell(p.Command), "?", "?", "?", "?", "?", "?", "?", string(p.Verdict)})
+	}
+	return all
+}
+
+// inCell returns a command without bars that would end its cell.
+func inCell(command string) string { return strings.ReplaceAll(command, "|", `\|`) }
 
 // rowsOfTable returns the commands that were measured, in the order that the user asked for.
 func rowsOfTable(d record.Programs) (rows []program.Report) {
@@ -114,7 +136,7 @@ func tableCells(rows []program.Report, unit tableUnit) (all [][]string) {
 	for i, p := range rows {
 		r := newHyperfineResult(p)
 		all = append(all, []string{
-			strings.ReplaceAll(p.Command, "|", `\|`), plusMinus(r.Mean*1e9, 1e9*r.StdDev.Value(), unit),
+			inCell(p.Command), plusMinus(r.Mean*1e9, 1e9*r.StdDev.Value(), unit),
 			unit.of(r.Min * 1e9), unit.of(r.Max * 1e9), relativeTo(r, fastest, i == fastest.place),
 			alone(p.Estimate, unit), unit.of(p.CPU.Value), unit.of(p.RunqueueWaitNs.Value()), string(p.Verdict),
 		})
