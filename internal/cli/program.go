@@ -175,7 +175,7 @@ func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, err
 		return found{afterwards: cleanup}, err
 	}
 	d.Sort, d.TimeUnit, d.Header = record.Sort(t.sort), record.TimeUnit(t.timeUnit), c.finish(ctx)
-	r := judgedPrograms(d)
+	r := judgedPrograms(d, t.ignored.codes...)
 	r.afterwards = cleanup
 	r.exports, r.aside = render.Exports(d), t.once // as with time(1), standard output belongs to the program
 	r.text = func(w io.Writer, style render.Style) error {
@@ -191,8 +191,9 @@ func (t *programFlags) measureAndJudge(ctx context.Context, c *call) (found, err
 	return r, nil
 }
 
-// judgedPrograms returns the document with the values that --require and --max-regression judge.
-func judgedPrograms(d record.Programs) found {
+// judgedPrograms returns the document with the values that --require and --max-regression judge. ignored are the exit statuses
+// that --ignore-failure names.
+func judgedPrograms(d record.Programs, ignored ...int) found {
 	r := found{document: d, verdicts: map[string]stats.Verdict{}, rivals: rivalsOf(gatedPairs(d.Pairs))}
 	var failed []program.Report
 	for _, p := range d.Results {
@@ -212,6 +213,9 @@ func judgedPrograms(d record.Programs) found {
 		help := ""
 		if runs := failed[0].Runs; len(runs) > 0 && hasFailed(runs[len(runs)-1]) {
 			help = ": see what it writes with --program-output inherit, or measure it all the same with --ignore-failure"
+			if code := runs[len(runs)-1].ExitCode; len(ignored) > 0 && code != nil {
+				help += "=" + (&ignoredFailures{codes: append(slices.Clip(ignored), *code)}).String()
+			}
 		}
 		r.failed = fmt.Errorf("%s%s: %s%s", ofSeveral, failed[0].Command, *failed[0].Failure, help)
 	}

@@ -95,6 +95,17 @@ func TestVerdictsOfMetricsAreRequired(t *testing.T) {
 	}
 }
 
+// After --ignore-failure=4 the advice was --ignore-failure.
+func TestAdviceNamesTheExitStatus(t *testing.T) {
+	failure, code := "exit status 5", 5
+	d := record.Programs{Results: []program.Report{{Command: "prog", Failure: &failure, Runs: []program.RunReport{{ExitCode: &code}}, Judgement: stats.NewJudgement()}}}
+	for want, ignored := range map[string][]int{"with --ignore-failure": nil, "with --ignore-failure=4,5": {4}} {
+		if err := judgedPrograms(d, ignored...).failed; err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // Without --gate, --max-regression judges times alone.
 func TestMaxRegressionIsOfTimes(t *testing.T) {
 	d := record.Programs{Pairs: []stats.Pair{{A: "a", B: "b"}, {A: "a", B: "b", Metric: "ops/s"}}}
