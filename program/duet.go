@@ -102,11 +102,27 @@ func (m *measurement) suitPair() error {
 		}
 	}
 	left := float64(m.plan.MaxTime) - (m.all[0].spentNs+m.all[1].spentNs)/2
-	each := m.all[0].spentNs/float64(len(m.all[0].runs)) + m.all[1].spentNs/float64(len(m.all[1].runs))
+	each := m.all[0].untracedNs() + m.all[1].untracedNs()
 	if share := m.plan.Duets.share(); share*left < each/2*float64(m.fewestDuets()) {
 		return fmt.Errorf("they take too long for %d duets: give more %s", m.fewestDuets(), remedy.Of(remedy.MaxTime))
 	}
 	return nil
+}
+
+// untracedNs returns how long a run takes by the clock, with what belongs to it. Tracing, which makes a run longer, is in it only
+// if all runs were traced.
+func (s *series) untracedNs() float64 {
+	n, untraced, wallNs, untracedNs := float64(len(s.runs)), 0., 0., 0.
+	for i := range s.runs {
+		r := &s.runs[i]
+		if wallNs += float64(r.WallNs); r.Untraced != nil {
+			untraced, untracedNs = untraced+1, untracedNs+float64(r.WallNs)
+		}
+	}
+	if untraced == 0 {
+		return s.spentNs / n
+	}
+	return (s.spentNs-wallNs)/n + untracedNs/untraced
 }
 
 // share returns the share of the time that is for duets.

@@ -250,6 +250,28 @@ func TestSlowDuets(t *testing.T) {
 	}
 }
 
+// A traced run that took 2.5 s, of programs that take 0.5 s, leaves time for duets: at a mean of 1 s, which they were said to take,
+// six would not fit.
+func TestTracedRunsDoNotPreventDuets(t *testing.T) {
+	m := measurement{plan: duetPlan, all: []*series{{}, {}}}
+	m.plan.MaxTime = 15 * time.Second
+	for _, s := range m.all {
+		for i, seconds := range []float64{2.5, 0.5, 0.5, 0.5} {
+			run := keptFor(seconds*1e3, 0)
+			run.UserNs = int64(seconds * 1e9)
+			if run.Untraced = errTimeout; i == 0 {
+				run.Untraced = nil
+			}
+			s.take(background, &run, 1)
+			s.probed, s.runs, s.spentNs = true, append(s.runs, run), s.spentNs+seconds*1e9
+			s.runs[i].Rejected = false
+		}
+	}
+	if err := m.suitPair(); err != nil {
+		t.Error(err)
+	}
+}
+
 // What a run saves by threads that run at once may be unknown of a single one: all duets then had no pair.
 func TestDuetsAfterARunThatWasNotNoted(t *testing.T) {
 	for unnoted, want := range map[int]bool{0: true, 1: true, 9: true, 10: false, 20: false} {
