@@ -102,7 +102,7 @@ func (p *Pairs) zeros() (n int) {
 	return n
 }
 
-// ratiosOfSums returns the ratio of the sums of any two pairs, including a pair with itself, in ascending order.
+// ratiosOfSums returns the ratio of the sums of any two pairs, including a pair with itself, in any order.
 func (p *Pairs) ratiosOfSums() []float64 {
 	n := p.Len()
 	all := make([]float64, 0, n*(n+1)/2)
@@ -111,7 +111,6 @@ func (p *Pairs) ratiosOfSums() []float64 {
 			all = append(all, ratioOf(p.first[i]+p.first[j], p.second[i]+p.second[j]))
 		}
 	}
-	slices.Sort(all)
 	return all
 }
 
@@ -175,6 +174,7 @@ func (p *Pairs) LogBounds(chance float64) (lo, hi float64) {
 		if rank < 1 {
 			return math.NaN(), math.NaN()
 		}
+		place(all, []int{rank - 1, len(all) - rank})
 		return math.Log(all[rank-1]), math.Log(all[len(all)-rank])
 	}
 	lo, _ = SignedRankBounds(logarithms(p.low), chance)
@@ -260,7 +260,9 @@ func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 	if c.Zeros > 0 {
 		differences = p.differences(1, 0)
 		all := p.ratiosOfSums()
-		c.Ratio.Value = all[(len(all)-1)/2]
+		middle := (len(all) - 1) / 2
+		place(all, []int{middle})
+		c.Ratio.Value = all[middle]
 		if lo, hi := p.LogBounds(tail); !math.IsNaN(lo) {
 			c.Ratio.Lo, c.Ratio.Hi = math.Exp(lo), math.Exp(hi)
 		}
@@ -286,8 +288,8 @@ func (p *Pairs) Joint(comparisons int) Joint {
 
 // Beyond returns the P value, over all looks, of the hypothesis that the ratio is at most limit. If a metric has a 0,
 // the differences between the second value and limit times the first take the place of the logarithms: swapping two equal subjects
-// changes the sign of a difference, too, at a limit of 1, and a higher limit only lowers it. A pair of two 0 speaks against the
-// hypothesis in no case.
+// changes the sign of a difference, too, at a limit of 1, and a higher limit only lowers it. A pair of two zeros never counts
+// against the hypothesis.
 func (p *Pairs) Beyond(looks Looks, limit float64) float64 {
 	return looks.least(p.Len(), func(n int) float64 {
 		if q := p.First(n); q.zeros() > 0 {
