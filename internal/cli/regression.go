@@ -101,8 +101,12 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 				measure = fmt.Sprintf("%s is worse than %s, and there is no ratio, since too many values are 0", name, p.A)
 			}
 		}
+		why := ""
+		if p.Zeros > 0 && !stats.IsFinite(p.Ratio.Hi) {
+			why = "too many values are 0 to bound the ratio: look at both values"
+		}
 		all = append(all, rival{
-			ratio: p.Ratio, joint: jointOf(p), slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
+			ratio: p.Ratio, joint: jointOf(p), why: why, slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
 			finding: measure,
 			side:    p.Side(), limit: p.Limit(), name: name, question: fmt.Sprintf("%s is %s than %s", name, slower, p.A), undecidedWhy: p.Why,
 		})

@@ -362,3 +362,13 @@ func TestMetricBelowZeroCantBeTold(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// Where zeros leave no upper bound, the message was that the runs are too few or unusable.
+func TestZerosThatLeaveNoBound(t *testing.T) {
+	p := pairOf(stats.Undecided, 1, 0, math.NaN())
+	p.Metric, p.Zeros, p.Joint.Side = "n", 20, stats.Open
+	err := gate(rivalsOf([]stats.Pair{p}), gateRule{allowed: 0, flag: "--gate", given: "n=5%"}).err()
+	if err == nil || !strings.HasSuffix(err.Error(), "can't be told: too many values are 0 to bound the ratio: look at both values") {
+		t.Errorf("%v", err)
+	}
+}
