@@ -338,3 +338,64 @@ func TestTimeNamespace(t *testing.T) {
 		t.Error("no event of a program")
 	}
 }
+
+// With the rights of the packaged unit, a user other than root and two capabilities, a tracefs is read that only root may
+// enter, as systemd mounts it. An earlier version asked access(2), which ignores these capabilities.
+func TestRightsOfTheUnit(t *testing.T) {
+	mustOpen(t).Close()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	cpus, err := onlineCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	skip, failed := make(chan error, 1), make(chan error, 1)
+	go func() { // its thread ends with it: it is not unlocked
+		runtime.LockOSThread()
+		err := asUnit()
+		skip <- err
+		if err != nil {
+			return
+		}
+		r, err := OpenDisturbances(cpus[:1])
+		if err == nil {
+			r.Close()
+		}
+		failed <- err
+	}()
+	if err := <-skip; err != nil {
+		t.Skip(err)
+	}
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+}
+
+// asUnit gives the calling thread a mount of tracefs, another user, and the capabilities of the packaged unit.
+func asUnit() error {
+	const tracing, user = "/sys/kernel/tracing", 23456
+	err := unix.Unshare(unix.CLONE_NEWNS)
+	if err == nil {
+		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	}
+	if _, missing := os.Stat(tracing + "/events"); err == nil && missing != nil {
+		err = unix.Mount("tracefs", tracing, "tracefs", 0, "") // its mode is 0700; all mounts of it share their mode, so none is set
+	}
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0)
+	}
+	if err != nil {
+		return err
+	}
+	// of this thread alone, unlike unix.Setresuid
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, user, user, user); errno != 0 {
+		return errno
+	}
+	var set [2]unix.CapUserData // of 32 capabilities each
+	for _, c := range []int{unix.CAP_PERFMON, unix.CAP_DAC_READ_SEARCH} {
+		set[c/32].Effective |= 1 << (c % 32)
+		set[c/32].Permitted |= 1 << (c % 32)
+	}
+	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &set[0])
+}
