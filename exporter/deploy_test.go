@@ -74,6 +74,36 @@ func queries(t *testing.T) (all []string) {
 	return all
 }
 
+// Of the time that was watched, half a second in each minute, a quarter was lost, all of it to one thread: what the
+// dashboard shows are shares of that time. Who took it was once a share of all time, which is thousands of times longer.
+func TestDashboardShowsSharesOfTheTimeWatched(t *testing.T) {
+	all := `evaluation_interval: 1m
+tests:
+- interval: 1m
+  input_series:
+  - {series: 'chronoscope_watched_seconds_total{job="node", instance="a"}', values: '0+0.5x20'}
+  - {series: 'chronoscope_watched_seconds_total{job="node", instance="b"}', values: '0+0.5x20'}
+  - {series: 'chronoscope_lost_seconds_total{job="node", instance="a", cause="preempted"}', values: '0+0.125x20'}
+  - {series: 'chronoscope_lost_seconds_total{job="node", instance="b", cause="preempted"}', values: '0+0.125x20'}
+  - {series: 'chronoscope_disturber_seconds_total{job="node", instance="a", kind="thread", name="backup"}', values: '0+0.125x20'}
+  - {series: 'chronoscope_disturber_seconds_total{job="node", instance="b", kind="thread", name="backup"}', values: '0+0.125x20'}
+  promql_expr_test:
+`
+	for metric, labels := range map[string]string{"chronoscope_lost_seconds_total": `cause="preempted"`, "chronoscope_disturber_seconds_total": `kind="thread", name="backup"`} {
+		for _, query := range queries(t) {
+			if strings.Contains(query, metric) {
+				all += fmt.Sprintf("  - {expr: %q, eval_time: 15m, exp_samples: [{labels: '{%s}', value: 0.25}]}\n", query, labels)
+			}
+		}
+	}
+	if n := strings.Count(all, "expr:"); n != 2 {
+		t.Errorf("%d queries", n)
+	}
+	file := filepath.Join(t.TempDir(), "test.yml")
+	write(t, file, all)
+	promtool(t, "test", "rules", file)
+}
+
 // Prometheus understands the dashboard's queries.
 func TestDashboardIsUnderstood(t *testing.T) {
 	var rules strings.Builder
