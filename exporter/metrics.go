@@ -30,7 +30,8 @@ type state struct {
 	totals           totals
 	turn             Turn // the last one
 	survey           Survey
-	turned, surveyed time.Duration // when they ended, since the start
+	untrusted        map[string]int // by clock: surveys in a row, up to the last one, that did not trust it; replaced, not changed
+	turned, surveyed time.Duration  // when they ended, since the start
 }
 
 // About describes an exporter; it does not change while it runs.
@@ -65,7 +66,7 @@ func NewMetrics(about About, elapsed, usedCPU func() time.Duration) *Metrics {
 			Buckets:                     []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1},
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 		}),
-		state: state{about: about, totals: totals{lost: map[activity.Cause]float64{}, failures: map[Step]int{}, names: newNames(about.MostNames)}},
+		state: state{about: about, untrusted: map[string]int{}, totals: totals{lost: map[activity.Cause]float64{}, failures: map[Step]int{}, names: newNames(about.MostNames)}},
 	}
 }
 
@@ -100,6 +101,13 @@ func (m *Metrics) AddSurvey(s Survey) {
 	m.survey, m.surveyed = s, m.elapsed()
 	m.totals.surveys++
 	m.countFailures(s.Failures)
+	m.untrusted = maps.Clone(m.untrusted)
+	for _, c := range s.Clocks {
+		m.untrusted[c.Name]++
+		if c.Verdict == stats.Trusted {
+			m.untrusted[c.Name] = 0
+		}
+	}
 }
 
 // AddPause counts a turn that was skipped because the machine was busy.
@@ -163,6 +171,7 @@ var (
 	clockCost     = desc("clock_cost_seconds", "Median time that one reading of a clock takes, in seconds.", "clock")
 	clockAccuracy = desc("clock_accuracy_seconds", "Distance between two values that a clock can show, in seconds.", "clock")
 	clockVerdict  = desc("clock_verdict", "1 for the present verdict on a clock, 0 for the others.", "clock", "verdict")
+	untrusted     = desc("clock_untrusted_surveys", "Surveys in a row, up to the last one, that did not trust a clock.", "clock")
 	checks        = desc("clock_checks", "Number of checks of a clock by their verdict.", "clock", "verdict")
 	checkFailed   = desc("clock_check_info", "1 for each check of a clock whose verdict is not trusted.", "clock", "check", "verdict")
 	offset        = desc("clock_cpu_offset_seconds", "Largest offset between the readings of a clock on two CPUs, in seconds.", "clock")
@@ -255,6 +264,7 @@ func (s state) sendSurvey(out sink) {
 		}
 		out.gauge(clockAccuracy, c.Accuracy.Value/1e9, c.Name)
 		out.verdict(clockVerdict, c.Verdict, c.Name)
+		out.gauge(untrusted, float64(s.untrusted[c.Name]), c.Name)
 	}
 	s.sendChecks(out)
 	for _, f := range firsts(s.survey.Findings, func(f machine.Finding) [2]string { return [2]string{f.Topic, string(f.Severity)} }) {

@@ -188,6 +188,27 @@ func TestGapsAreANativeHistogram(t *testing.T) {
 	t.Error("there is no histogram of gaps")
 }
 
+// Surveys that don't trust a clock are counted until one does; one that does not rate the clock says nothing.
+func TestSurveysThatDontTrustAClockAreCounted(t *testing.T) {
+	m := NewMetrics(About{}, atZero, atZero)
+	registry := client.NewRegistry()
+	registry.MustRegister(m)
+	for i, c := range []struct {
+		verdict stats.Verdict
+		want    string
+	}{{stats.Trusted, "0"}, {stats.Suspect, "1"}, {"", ""}, {stats.Unusable, "2"}, {stats.Trusted, "0"}, {stats.Suspect, "1"}} {
+		s := Survey{}
+		if c.verdict != "" {
+			s = aSurvey()
+			s.Clocks[0].Verdict = c.verdict
+		}
+		m.AddSurvey(s)
+		if text := scraped(t, registry, "text/plain"); c.want != "" && !strings.Contains(text, "chronoscope_clock_untrusted_surveys{clock=\"tsc\"} "+c.want+"\n") {
+			t.Errorf("survey %d is not told as %s: %s", i, c.want, text)
+		}
+	}
+}
+
 // An exporter whose turns see other names and causes all the time has no more series in the end.
 func TestSeriesAreBounded(t *testing.T) {
 	m, registry := filled()
