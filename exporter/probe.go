@@ -187,15 +187,12 @@ func (p *Probe) kernel() (k Kernel) {
 	return k
 }
 
-// surveyedCPUs is the largest number of CPUs whose clocks are checked against one another in a survey. A thread spins on
-// each of them meanwhile. A later survey takes others.
-const surveyedCPUs = 4
-
 // Survey rates the clocks that programs use most, checks them against one another, and runs the checks
-// of chronoscope doctor. It takes some 300 ms of CPU time on each CPU that it uses.
-func (p *Probe) Survey(ctx context.Context) (s Survey) {
+// of chronoscope doctor. It takes mostCPUs or fewer, and up to 300 ms of CPU time on each.
+func (p *Probe) Survey(ctx context.Context, mostCPUs int) (s Survey) {
 	now := p.identify() // before the thread is bound, since a machine's CPUs are those of the calling thread
-	cpus, err := p.someCPUs(surveyedCPUs)
+	cpus, err := p.someCPUs(mostCPUs)
+	s.CPUs = len(cpus)
 	release, unbound := env.Thread(cpus...)
 	if unbound != nil {
 		release, _ = env.Thread()

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Measurer takes turns and surveys: a [Probe], or a simulated one.
+// Measurer takes turns, and surveys of mostCPUs or fewer: a [Probe], or a simulated one.
 type Measurer interface {
 	Turn(context.Context) Turn
-	Survey(context.Context) Survey
+	Survey(ctx context.Context, mostCPUs int) Survey
 }
 
 // Prober measures at random times within a budget, and hands the results to Metrics.
@@ -39,12 +39,16 @@ const (
 	turnsShare = 0.75
 	// surveyEvery is the mean time between surveys.
 	surveyEvery = time.Hour
-	// usualTurn and usualSurvey are the costs assumed before the first turn and survey.
+	// usualTurn and usualSurvey are the costs assumed before the first turn and survey, of the latter for each CPU.
 	usualTurn   = 200 * time.Millisecond
-	usualSurvey = 600 * time.Millisecond
+	usualSurvey = 200 * time.Millisecond
+	// surveyedCPUs is the largest number of CPUs whose clocks are checked against one another in a survey. A thread spins
+	// on each of them meanwhile. A later survey takes others.
+	surveyedCPUs = 4
 )
 
-// Run measures until ctx ends: a turn, a survey, and then turns, with a survey before one of them when it is due.
+// Run measures until ctx ends: a turn, a survey, and then turns, with a survey before one of them when it is due. A survey
+// takes as many CPUs as can be afforded.
 func (p Prober) Run(ctx context.Context) {
 	purse := newPurse(p.Share)
 	turn, survey := usualTurn, usualSurvey
@@ -54,8 +58,9 @@ func (p Prober) Run(ctx context.Context) {
 		purse = purse.at(p.Elapsed(), p.UsedCPU())
 		surveys := purse.asOf >= due
 		cost, what := turn, "turn"
+		cpus := max(1, min(surveyedCPUs, int(purse.most()/max(1, survey))))
 		if surveys {
-			cost, what = survey, "survey"
+			cost, what = survey*time.Duration(cpus), "survey"
 		}
 		wait, ever := purse.until(cost)
 		switch {
@@ -74,7 +79,7 @@ func (p Prober) Run(ctx context.Context) {
 			p.Metrics.AddPause()
 			p.Pause(ctx, p.gap(turn))
 		case surveys:
-			survey = p.survey(ctx, survey)
+			survey = p.survey(ctx, survey, cpus)
 			due = purse.asOf + scaled(surveyEvery, p.around())
 		default:
 			turn = p.turn(ctx, turn)
@@ -106,16 +111,16 @@ func (p Prober) turn(ctx context.Context, before time.Duration) time.Duration {
 	return costs(before, p.UsedCPU()-used)
 }
 
-// survey makes a survey, and returns the cost to expect of the next one.
-func (p Prober) survey(ctx context.Context, before time.Duration) time.Duration {
+// survey makes a survey, and returns the cost to expect of the next one for each CPU.
+func (p Prober) survey(ctx context.Context, before time.Duration, cpus int) time.Duration {
 	used := p.UsedCPU()
-	s := p.Measurer.Survey(ctx)
+	s := p.Measurer.Survey(ctx, cpus)
 	if ctx.Err() != nil {
 		return before
 	}
 	p.Metrics.AddSurvey(s)
 	p.report(s.Failures)
-	return costs(before, p.UsedCPU()-used)
+	return costs(before, (p.UsedCPU()-used)/time.Duration(max(1, s.CPUs)))
 }
 
 // costs returns the cost to expect, given the one expected before and the last one: it rises at once

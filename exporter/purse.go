@@ -39,9 +39,12 @@ func (p purse) at(now, used time.Duration) purse {
 	return p
 }
 
+// most is the largest cost that can be afforded: a little less than can be saved, since scrapes go on while it is saved.
+func (p purse) most() time.Duration { return time.Duration(0.99 * p.mostSeconds() * 1e9) }
+
 // until returns how long it takes until cost can be afforded; false if it never can.
 func (p purse) until(cost time.Duration) (time.Duration, bool) {
-	if cost.Seconds() > p.mostSeconds() {
+	if cost > p.most() {
 		return 0, false
 	}
 	missing := cost.Seconds() - p.savedSeconds

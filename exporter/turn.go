@@ -60,6 +60,7 @@ type Work struct {
 
 // A Survey is the result of looking at clocks and settings, which change seldom.
 type Survey struct {
+	CPUs     int // how many were used; 0 if that is not known
 	Clocks   []timermeter.Rating
 	Checks   []check.Finding
 	Findings []machine.Finding // of chronoscope doctor
