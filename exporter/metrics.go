@@ -13,9 +13,12 @@ import (
 	"chronoscope/stats"
 )
 
-// Metrics adds up turns and keeps the last survey. It is a prometheus.Collector that only copies when
-// it is scraped. Make it with [NewMetrics].
+// Metrics adds up turns and keeps the last survey. It is a prometheus.Collector that copies them, and reads what the kernel
+// counts, when it is scraped. Make it with [NewMetrics].
 type Metrics struct {
+	// Kernel returns what the kernel has counted so far, as [Probe.Kernel]; nil if it can't be read.
+	Kernel func() Kernel
+
 	gaps    client.Histogram
 	elapsed func() time.Duration
 	usedCPU func() time.Duration
@@ -204,6 +207,9 @@ func (m *Metrics) Collect(to chan<- client.Metric) {
 	out.gauge(machineInfo, 1, label(s.about.Tier))
 	out.gauge(budget, s.about.Budget)
 	out.counter(cpuSeconds, m.usedCPU().Seconds())
+	if m.Kernel != nil { // not from the last turn: turns are rare, and none is taken while the machine is busy
+		m.Kernel().send(out)
+	}
 	s.sendTotals(out)
 	out.gauge(turnAge, (m.elapsed() - s.turned).Seconds())
 	if s.totals.turns > 0 {
@@ -212,6 +218,14 @@ func (m *Metrics) Collect(to chan<- client.Metric) {
 	if s.totals.surveys > 0 {
 		out.gauge(surveyAge, (m.elapsed() - s.surveyed).Seconds())
 		s.sendSurvey(out)
+	}
+}
+
+func (k Kernel) send(out sink) {
+	for d, total := range map[*client.Desc]stats.Float{stolen: k.Stolen, runQueueWait: k.RunQueueWait, throttled: k.Throttled} {
+		if total.Known() {
+			out.counter(d, total.Value())
+		}
 	}
 }
 
@@ -242,11 +256,6 @@ func (s state) sendTurn(out sink) {
 			longest = max(longest, seconds)
 		}
 		out.gauge(worst, longest)
-	}
-	for d, total := range map[*client.Desc]stats.Float{stolen: t.Stolen, runQueueWait: t.RunQueueWait, throttled: t.Throttled} {
-		if total.Known() {
-			out.counter(d, total.Value())
-		}
 	}
 	for _, w := range t.Works {
 		out.estimate(work, workLower, workUpper, w.Time, 1e-9, w.Name)

@@ -34,9 +34,13 @@ func aTurn() Turn {
 			{"chain", stats.Estimate{Value: 1e6, Lo: 0.99e6, Hi: 1.02e6, Unit: "ns"}, stats.Trusted},
 			{"walk", stats.NoEstimate("ns", "min-k"), stats.Unusable},
 		},
-		Kernel:   Kernel{Stolen: stats.FloatOf(12), RunQueueWait: stats.FloatOf(3), Throttled: stats.FloatOf(math.NaN())},
 		Failures: []Failure{{StepNames, errors.New("no rights")}},
 	}
+}
+
+// aKernel tells no throttling.
+func aKernel() Kernel {
+	return Kernel{Stolen: stats.FloatOf(12), RunQueueWait: stats.FloatOf(3), Throttled: stats.FloatOf(math.NaN())}
 }
 
 // aSurvey has findings twice, as a hostile /proc might have it.
@@ -59,6 +63,7 @@ func atZero() time.Duration { return 0 }
 func filled() (*Metrics, *client.Registry) {
 	now := time.Minute
 	m := NewMetrics(About{Version: "v1\xff", Tier: "CPU \"A\"", Budget: 0.005, MostNames: 2}, func() time.Duration { return now }, func() time.Duration { return 1500 * time.Millisecond })
+	m.Kernel = aKernel
 	for range 3 {
 		m.AddTurn(aTurn())
 	}
@@ -118,6 +123,24 @@ func TestAgeBeforeTheFirstTurn(t *testing.T) {
 	registry.MustRegister(NewMetrics(About{}, func() time.Duration { return time.Hour }, atZero))
 	if text := scraped(t, registry, "text/plain"); !strings.Contains(text, "chronoscope_turn_age_seconds 3600") {
 		t.Error(text)
+	}
+}
+
+// What the kernel counts is told as it is at a scrape, also before the first turn and while no turn is taken. It was once
+// that of the last turn, so that --pause-above hid it while the machine was busy.
+func TestTheKernelIsReadAtEachScrape(t *testing.T) {
+	registry, waited := client.NewRegistry(), 0.0
+	m := NewMetrics(About{}, atZero, atZero)
+	m.Kernel = func() Kernel {
+		waited++
+		return Kernel{RunQueueWait: stats.FloatOf(waited)}
+	}
+	registry.MustRegister(m)
+	for scrape := 1; scrape <= 2; scrape++ {
+		if text := scraped(t, registry, "text/plain"); !strings.Contains(text, fmt.Sprintf("chronoscope_runqueue_wait_seconds_total %d\n", scrape)) {
+			t.Error(text)
+		}
+		m.AddPause()
 	}
 }
 

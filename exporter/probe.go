@@ -49,7 +49,7 @@ const (
 // workPlan times known work in a few milliseconds.
 var workPlan = kbest.Plan{K: 3, Epsilon: 0.001, MaxTrials: 16, MinTrials: 8, MaxTime: 10 * time.Millisecond, CallLimit: time.Second}
 
-// NewProbe opens the clock and the kernel's counters that each turn, a short measurement on one CPU, reads. cpus are
+// NewProbe opens the clock and the kernel's counters. A turn is a short measurement on one CPU. cpus are
 // the CPUs to measure; if empty, all that this process may use. The caller closes the probe.
 func NewProbe(ctx context.Context, m *machine.Machine, cpus []int, root fs.FS, seed uint64) (*Probe, error) {
 	c, err := env.Open(ctx, calibrationFor, env.Clocks()...)
@@ -89,7 +89,6 @@ func (p *Probe) Turn(ctx context.Context) Turn {
 		t.Failures = append(t.Failures, Failure{StepWork, err})
 	}
 	p.watch(ctx, &t)
-	t.Kernel = p.kernel()
 	return t
 }
 
@@ -177,8 +176,8 @@ func disturbers(named *activity.Named) (all []Disturber) {
 	return all
 }
 
-// kernel returns what the kernel has counted so far.
-func (p *Probe) kernel() (k Kernel) {
+// Kernel returns what the kernel has counted so far. It may be called at the same time as the other methods.
+func (p *Probe) Kernel() (k Kernel) {
 	if times, err := machine.ReadCPUTimes(p.root, machine.AllCPUs); err == nil {
 		k.Stolen = stats.FloatOf(times.StolenNs / 1e9)
 	}

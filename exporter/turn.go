@@ -23,8 +23,7 @@ type Turn struct {
 	// without rights.
 	Disturbers []Disturber
 	// Works are the known pieces of work that were timed.
-	Works []Work
-	Kernel
+	Works    []Work
 	Failures []Failure
 }
 

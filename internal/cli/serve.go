@@ -36,7 +36,8 @@ CAP_DAC_READ_SEARCH, it also names who takes the time.
 
 Turns come at random times and keep within the budget: a share of one CPU, in any hour.
 The metric chronoscope_own_cpu_seconds_total says what this process really uses. A scrape
-never waits for a turn: it reads the results of the last one, with their age.
+never waits for a turn: it reads the results of the last one, with their age, and what
+the kernel counts now.
 
 By default only this machine can read the metrics. With another --web.listen-address it
 needs TLS or users, in a web configuration of Prometheus' exporter-toolkit
@@ -156,6 +157,7 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 		return err
 	}
 	defer probe.Close()
+	metrics.Kernel = probe.Kernel
 	ended := make(chan struct{})
 	defer func() { stop(); <-ended }() // before the probe is closed
 	go func() {

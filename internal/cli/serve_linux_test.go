@@ -153,6 +153,17 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// What the kernel counts is there before the first turn.
+func TestServeReadsTheKernelAtEachScrape(t *testing.T) {
+	if ns := machine.PressureNs(os.DirFS("/")); !(ns > 0) {
+		t.Skip("this kernel does not tell how long threads waited for a CPU")
+	}
+	s := serving(t, "--pause-above", "1e-9")
+	if waited := s.scrape(t, "chronoscope_runqueue_wait_seconds_total"); waited <= 0 {
+		t.Errorf("no thread has waited since the machine started: %v s", waited)
+	}
+}
+
 // A real Prometheus 3 has the same series from its receiver of OTLP as from a scrape, with the same values.
 func TestPrometheusTakesWhatServePushes(t *testing.T) {
 	program := os.Getenv("CHRONOSCOPE_PROMETHEUS")
@@ -191,7 +202,7 @@ func TestPrometheusTakesWhatServePushes(t *testing.T) {
 }
 
 // moving matches what changes between a scrape and the next push.
-var moving = regexp.MustCompile(`^process_|_age_|^chronoscope_own_cpu_`)
+var moving = regexp.MustCompile(`^process_|_age_|^chronoscope_(own_cpu|runqueue_wait|stolen|throttled)_`)
 
 // seriesOf returns the series of a job by their names and labels, with their values unless these move.
 func seriesOf(server prometheustest.Server, job string) map[string]string {
