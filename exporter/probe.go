@@ -17,6 +17,7 @@ import (
 	"chronoscope/machine"
 	"chronoscope/stats"
 	"chronoscope/timermeter"
+	"chronoscope/tracepoint"
 )
 
 // Probe measures this machine.
@@ -29,7 +30,9 @@ type Probe struct {
 	rng       *rand.Rand
 	walk      *walk
 	throttled *machine.Throttling
-	unnamed   bool // the kernel's events are not available
+	// follow is [activity.WatchKernel]. unnamed says that it failed, and again that it is tried again after a survey.
+	follow         func(cpus []int, keep bool, root fs.FS) (stop func() activity.KernelEvents, err error)
+	unnamed, again bool
 }
 
 // Sizes of the two kinds of known work. Both take about a millisecond.
@@ -61,7 +64,7 @@ func NewProbe(ctx context.Context, m *machine.Machine, cpus []int, root fs.FS, s
 	}
 	return &Probe{
 		cpus: cpus, root: root, machine: m, identify: machine.Identify, clock: c, rng: rand.New(rand.NewPCG(seed, 0)), walk: newWalk(),
-		throttled: machine.OpenThrottling(root),
+		throttled: machine.OpenThrottling(root), follow: activity.WatchKernel,
 	}, nil
 }
 
@@ -135,10 +138,11 @@ func (p *Probe) works(ctx context.Context) ([]Work, error) {
 func (p *Probe) watch(ctx context.Context, t *Turn) {
 	stop := func() activity.KernelEvents { return activity.KernelEvents{} }
 	if !p.unnamed && t.CPU >= 0 {
-		if following, err := activity.WatchKernel([]int{t.CPU}, false, p.root); err == nil {
+		if following, err := p.follow([]int{t.CPU}, false, p.root); err == nil {
 			stop = following
 		} else {
-			p.unnamed = true // rights don't come back: report it once
+			var why *tracepoint.Unavailable
+			p.unnamed, p.again = true, errors.As(err, &why) && why.Transient() // rights don't come back: report it once
 			t.Failures = append(t.Failures, Failure{StepNames, err})
 		}
 	}
@@ -189,6 +193,7 @@ func (p *Probe) Kernel() (k Kernel) {
 // Survey rates the clocks that programs use most, checks them against one another, and runs the checks
 // of chronoscope doctor. It takes mostCPUs or fewer, and up to 300 ms of CPU time on each.
 func (p *Probe) Survey(ctx context.Context, mostCPUs int) (s Survey) {
+	p.unnamed = p.unnamed && !p.again
 	now := p.identify() // before the thread is bound, since a machine's CPUs are those of the calling thread
 	cpus, err := p.someCPUs(mostCPUs)
 	s.CPUs = len(cpus)

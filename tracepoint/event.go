@@ -97,6 +97,7 @@ const (
 	OtherSystem      Reason = "other-system"      // there are none on this operating system
 	OtherNamespace   Reason = "other-namespace"   // this process sees other numbers of processes than the events have
 	TooManyFiles     Reason = "too-many-files"    // this process may not open as many files
+	LockedMemory     Reason = "locked-memory"     // the buffers need more locked memory than is left
 	Refused          Reason = "refused"           // the system refused for a reason that Detail names
 )
 
@@ -105,6 +106,11 @@ type Unavailable struct {
 	Reason Reason
 	Detail string // what was tried and what the system answered
 	Remedy string // what the user can do; empty if nothing helps
+}
+
+// Transient reports whether tracepoints may be recorded later though nobody grants more rights.
+func (u *Unavailable) Transient() bool {
+	return u.Reason == LockedMemory || u.Reason == TooManyFiles || u.Reason == Refused
 }
 
 // Error returns the reason, the detail and the remedy in one line.

@@ -124,6 +124,8 @@ func open(sources []source, cpus []int, renumbered bool) (*Recorder, error) {
 func unavailable(err error) *Unavailable {
 	u := &Unavailable{Reason: Refused, Detail: err.Error()}
 	switch {
+	case errors.Is(err, perfring.ErrLocked):
+		u.Reason, u.Remedy = LockedMemory, "other processes of this user may have it: try again, or allow more (sysctl kernel.perf_event_mlock_kb, ulimit -l, LimitMEMLOCK= of a service)"
 	case errors.Is(err, fs.ErrPermission):
 		u.Reason, u.Remedy = PermissionDenied, rights+"; a container's seccomp profile may forbid it as well"
 	case errors.Is(err, unix.EMFILE):

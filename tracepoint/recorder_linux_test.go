@@ -342,6 +342,35 @@ func TestTimeNamespace(t *testing.T) {
 // With the rights of the packaged unit, a user other than root and two capabilities, a tracefs is read that only root may
 // enter, as systemd mounts it. An earlier version asked access(2), which ignores these capabilities.
 func TestRightsOfTheUnit(t *testing.T) {
+	if err := openAsUnit(t, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// Where other recorders have the locked memory of the user, the remedy is more of it or to wait, and not the rights that are
+// there already: the EPERM of mmap(2) was once taken for that of perf_event_open(2).
+func TestLockedMemoryIsUsedUp(t *testing.T) {
+	if paranoid, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || strings.HasPrefix(string(paranoid), "-") {
+		t.Skipf("locked memory is not limited: %s, %v", paranoid, err)
+	}
+	var usual unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &usual); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_MEMLOCK, &usual) })
+	if err := unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Max: usual.Max}); err != nil {
+		t.Fatal(err)
+	}
+	err := openAsUnit(t, 100)
+	var why *Unavailable
+	if !errors.As(err, &why) || why.Reason != LockedMemory || !why.Transient() || strings.Contains(err.Error(), "setcap") {
+		t.Errorf("%v", err)
+	}
+}
+
+// openAsUnit opens recorders with the rights of the packaged unit, until one fails or there are most, and closes them all.
+func openAsUnit(t *testing.T, most int) error {
+	t.Helper()
 	mustOpen(t).Close()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
@@ -350,26 +379,27 @@ func TestRightsOfTheUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	skip, failed := make(chan error, 1), make(chan error, 1)
+	skip, opened := make(chan error, 1), make(chan error, 1)
 	go func() { // its thread ends with it: it is not unlocked
 		runtime.LockOSThread()
 		err := asUnit()
 		skip <- err
-		if err != nil {
-			return
+		var all []*Recorder
+		for len(all) < most && err == nil {
+			var r *Recorder
+			if r, err = OpenDisturbances(cpus[:1]); err == nil {
+				all = append(all, r)
+			}
 		}
-		r, err := OpenDisturbances(cpus[:1])
-		if err == nil {
+		for _, r := range all {
 			r.Close()
 		}
-		failed <- err
+		opened <- err
 	}()
 	if err := <-skip; err != nil {
 		t.Skip(err)
 	}
-	if err := <-failed; err != nil {
-		t.Error(err)
-	}
+	return <-opened
 }
 
 // asUnit gives the calling thread a mount of tracefs, another user, and the capabilities of the packaged unit.

@@ -1,6 +1,8 @@
 package perfring
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -17,9 +19,13 @@ type Ring struct {
 	memory, data []byte
 }
 
+// ErrLocked says that a buffer needs more locked memory than is left to the processes of this user (perf_event_mlock_kb) and
+// to this process (RLIMIT_MEMLOCK): the EPERM of mmap(2), unlike that of perf_event_open(2), is not about rights.
+var ErrLocked = errors.New("the limit of locked memory is reached")
+
 // Open opens an event of a thread on a CPU, with a buffer of the given number of pages, a power of two.
-// Before the first one it compares the clock of the records with that of [Now]. Its errors are those of the system, or say
-// why the clocks can't be compared.
+// Before the first one it compares the clock of the records with that of [Now]. Its errors are those of the system or
+// [ErrLocked], or say why the clocks can't be compared.
 func Open(attr *unix.PerfEventAttr, thread, cpu, pages int) (*Ring, error) {
 	if err := compareOnce(); err != nil {
 		return nil, err
@@ -37,6 +43,9 @@ func open(attr *unix.PerfEventAttr, thread, cpu, pages int) (*Ring, error) {
 	memory, err := unix.Mmap(fd, 0, (pages+1)*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		unix.Close(fd)
+		if err == unix.EPERM {
+			return nil, fmt.Errorf("%w: mmap of %d pages: %w", ErrLocked, pages+1, err)
+		}
 		return nil, err
 	}
 	return &Ring{FD: fd, memory: memory, data: memory[page:]}, nil
