@@ -40,22 +40,25 @@ func strictly(text []byte, object any) error {
 	return errors.Join(append(strict, err)...)
 }
 
+type kustomization struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Namespace  string   `json:"namespace"`
+	Resources  []string `json:"resources"`
+	Images     []struct {
+		Name    string `json:"name"`
+		NewName string `json:"newName"`
+		NewTag  string `json:"newTag"`
+	} `json:"images"`
+}
+
 // Each manifest is decoded strictly, and the Kustomization names what there is.
 func TestManifestsAreDecoded(t *testing.T) {
 	decoded[core.Namespace](t, "namespace.yaml")
 	decoded[core.ServiceAccount](t, "serviceaccount.yaml")
 	decoded[apps.DaemonSet](t, "daemonset.yaml")
 	decoded[batch.Job](t, "clocks-job.yaml")
-	base := decoded[struct {
-		APIVersion string   `json:"apiVersion"`
-		Kind       string   `json:"kind"`
-		Namespace  string   `json:"namespace"`
-		Resources  []string `json:"resources"`
-		Images     []struct {
-			Name   string `json:"name"`
-			NewTag string `json:"newTag"`
-		} `json:"images"`
-	}](t, "kustomization.yaml")
+	base := decoded[kustomization](t, "kustomization.yaml")
 	files, err := filepath.Glob("*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +71,31 @@ func TestManifestsAreDecoded(t *testing.T) {
 	}
 	if base.Namespace != "chronoscope" || base.Kind != "Kustomization" || len(base.Images) != 1 {
 		t.Errorf("%+v", base)
+	}
+}
+
+// Both run the image of the Kustomization, which replaces the name in one of them, and take one that is on the node: with the
+// tag latest the node would ask for it each time.
+func TestImage(t *testing.T) {
+	image := decoded[kustomization](t, "kustomization.yaml").Images[0]
+	exporter := decoded[apps.DaemonSet](t, "daemonset.yaml").Spec.Template.Spec.Containers[0]
+	job := decoded[batch.Job](t, "clocks-job.yaml").Spec.Template.Spec.Containers[0]
+	if exporter.Image != image.Name || job.Image != image.NewName+":"+image.NewTag || image.NewTag == "latest" {
+		t.Errorf("%q and %q, of %+v", exporter.Image, job.Image, image)
+	}
+	for _, c := range []core.Container{exporter, job} {
+		if c.ImagePullPolicy != core.PullIfNotPresent {
+			t.Errorf("%s: the policy is %q", c.Name, c.ImagePullPolicy)
+		}
+	}
+}
+
+// The job's user may write to a volume, which at first belongs to root.
+func TestTheJobMayWrite(t *testing.T) {
+	pod := decoded[batch.Job](t, "clocks-job.yaml").Spec.Template.Spec
+	user := *pod.Containers[0].SecurityContext.RunAsUser
+	if s := pod.SecurityContext; s == nil || s.FSGroup == nil || *s.FSGroup != user {
+		t.Errorf("%+v, and the user is %d", s, user)
 	}
 }
 
