@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	client "github.com/prometheus/client_golang/prometheus"
@@ -121,6 +122,14 @@ func (p Push) failed() func(error) {
 			return
 		}
 		p.Metrics.AddFailure(Failure{StepPush, err})
-		seldom.Do(func() { p.Log.Warn("a push failed", "url", p.URL, "reason", label(err.Error())) })
+		seldom.Do(func() { p.Log.Warn("a push failed", "url", p.URL, "reason", label(reason(err))) })
 	}
+}
+
+// reason is what the SDK says, and the statuses of an answer that it tries to get again, which it does not say.
+func reason(err error) string {
+	if text := err.Error(); strings.Contains(text, "retry-able request failure: body:") {
+		return "the receiver answers with status 429, 502, 503 or 504, which ask to push later or less: " + text
+	}
+	return err.Error()
 }

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -284,22 +285,31 @@ func TestAReceiverThatFails(t *testing.T) {
 		fmt.Fprint(w, "\xff\xff\xff")
 	}))
 	defer senseless.Close()
-	for name, base := range map[string]string{
-		"absent": "http://" + absent, "silent": "http://" + silent.Addr().String(), "refusing": refusing.URL, "senseless": senseless.URL,
+	var idle atomic.Bool
+	overloaded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !idle.Load() {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}))
+	defer overloaded.Close()
+	for name, c := range map[string]struct{ base, says string }{
+		"absent": {"http://" + absent, "refused"}, "silent": {"http://" + silent.Addr().String(), "time"}, "refusing": {refusing.URL, "403"},
+		"senseless": {senseless.URL, "proto"}, "overloaded": {overloaded.URL, "429"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var said lockedText
-			m, registry, stop := pushing(t, base, slog.New(slog.NewTextHandler(&said, nil)))
+			m, registry, stop := pushing(t, c.base, slog.New(slog.NewTextHandler(&said, nil)))
 			awaitFailures(t, m)
 			m.AddTurn(aTurn())
 			if text := scraped(t, registry, "text/plain"); !strings.Contains(text, "chronoscope_turns_total 4\n") || strings.Contains(text, `{step="push"} 0`) {
 				t.Error("a scrape lacks the turn or the failures")
 			}
+			idle.Store(name == "overloaded") // its last push would wait otherwise
 			stop()
 			said.lock.Lock()
 			defer said.lock.Unlock()
-			if text := said.String(); strings.Count(text, "level=WARN") != 1 || len(text) > 1000 || strings.Contains(text, "\x1b") {
-				t.Errorf("the log says %q", text)
+			if text := said.String(); strings.Count(text, "level=WARN") != 1 || len(text) > 1000 || strings.Contains(text, "\x1b") || !strings.Contains(text, c.says) {
+				t.Errorf("the log says %q, want %q in it", text, c.says)
 			}
 		})
 	}
