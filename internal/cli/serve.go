@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -92,7 +93,13 @@ const (
 func (t *serveFlags) check(*call) error {
 	share, err := parseShare(t.budgetText)
 	t.budget = share
+	_, port, form := net.SplitHostPort(t.server.Address)
+	if form == nil {
+		_, form = net.LookupPort("tcp", port)
+	}
 	switch {
+	case form != nil:
+		return usagef("--web.listen-address: %.40q is not of the form HOST:PORT: give 127.0.0.1:9788, or :9788 for all addresses", t.server.Address)
 	case err != nil || !(share >= leastBudget && share <= mostBudget):
 		return usagef("--budget: %.40q is not a share: give 0.1%% to 50%%", t.budgetText)
 	case !(t.pauseAbove >= 0):
@@ -154,6 +161,9 @@ func (t *serveFlags) serve(ctx context.Context, c *call) error {
 	probe, err := exporter.NewProbe(ctx, c.header.Machine, c.cpus, os.DirFS("/"), c.seed)
 	if err != nil {
 		listener.Close()
+		if ctx.Err() != nil { // it was stopped while it started
+			return nil
+		}
 		return err
 	}
 	defer probe.Close()
