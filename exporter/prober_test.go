@@ -19,6 +19,7 @@ type simulated struct {
 	// slowness is how much longer a turn lasts than the CPU time that it takes.
 	slowness float64
 	scrapes  float64         // share of a CPU that they take
+	wake     time.Duration   // CPU time that the end of a pause takes
 	turns    []time.Duration // when
 	surveys  []time.Duration
 	spent    []spending
@@ -51,7 +52,7 @@ func (s *simulated) Survey(_ context.Context, mostCPUs int) Survey {
 // pause lets time pass, in which scrapes cost a little.
 func (s *simulated) pause(_ context.Context, d time.Duration) {
 	s.now += d
-	s.used += scaled(d, 1e-5+s.scrapes)
+	s.used += scaled(d, 1e-5+s.scrapes) + s.wake
 	if s.asleep > 0 && s.now > s.asleep {
 		s.now, s.asleep = s.now+8*time.Hour, 0
 	}
@@ -142,7 +143,7 @@ func TestASmallBudgetIsEnoughForSurveys(t *testing.T) {
 		"0.25 %, all of it": {0.0025, 225 * time.Millisecond}, // on four CPUs as much as can be saved: an earlier version waited for it without end
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &simulated{rng: rand.New(rand.NewPCG(2, 0)), survey: c.survey, slowness: 1, scrapes: 0.0002, turn: func(time.Duration) time.Duration { return 130 * time.Millisecond }}
+			s := &simulated{rng: rand.New(rand.NewPCG(2, 0)), survey: c.survey, slowness: 1, scrapes: 0.0002, wake: time.Millisecond, turn: func(time.Duration) time.Duration { return 130 * time.Millisecond }}
 			m := s.run(t, c.share, 48*time.Hour, nil)
 			if len(s.surveys) < 36 || s.surveys[0] > 15*time.Minute {
 				t.Errorf("surveys at %v", s.surveys)

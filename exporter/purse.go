@@ -16,6 +16,9 @@ const (
 	budgetWindow = time.Hour
 	savedShare   = 0.1
 	incomeShare  = 0.85
+	// leastWaitedFor is the CPU time for which it is worth to wait. To wake up and look takes a millisecond: short waits for
+	// what is missing in the end would use up a small income.
+	leastWaitedFor = 10 * time.Millisecond
 )
 
 // newPurse returns a full purse. The CPU time that the start of the process took is charged at the first call
@@ -39,8 +42,8 @@ func (p purse) at(now, used time.Duration) purse {
 	return p
 }
 
-// most is the largest cost that can be afforded: a little less than can be saved, since scrapes go on while it is saved.
-func (p purse) most() time.Duration { return time.Duration(0.99 * p.mostSeconds() * 1e9) }
+// most is the largest cost that can be afforded: less than can be saved, since scrapes go on while it is saved.
+func (p purse) most() time.Duration { return time.Duration(0.95 * p.mostSeconds() * 1e9) }
 
 // until returns how long it takes until cost can be afforded; false if it never can.
 func (p purse) until(cost time.Duration) (time.Duration, bool) {
@@ -51,8 +54,7 @@ func (p purse) until(cost time.Duration) (time.Duration, bool) {
 	if missing <= 0 {
 		return 0, true
 	}
-	// a little longer, so that rounding leaves nothing to wait for
-	return time.Duration(missing/p.income()*1e9) + time.Millisecond, true
+	return time.Duration(max(missing, leastWaitedFor.Seconds()) / p.income() * 1e9), true
 }
 
 func scaled(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
