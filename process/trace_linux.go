@@ -145,7 +145,7 @@ func (t *tracer) trace(ctx context.Context) (r Run, err error) {
 			return t.run, t.endless
 		default:
 			if _, process := t.peaks[id]; process { // also of the programs that it was before
-				t.peak(id, usage.Maxrss*1024)
+				t.peak(id, int64(usage.Maxrss)*1024)
 			}
 			t.known.Delete(id)
 			delete(t.read, id)
