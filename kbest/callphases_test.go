@@ -3,6 +3,7 @@ package kbest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -84,7 +85,7 @@ func TestLateChange(t *testing.T) {
 		s := quiet(31)
 		var results []*Result
 		for _, times := range []float64{1, 1.03} {
-			p, calls := callPhases{every: 1 << 40, once: true, times: times, costNs: 7.5e3}, 0
+			p, calls := callPhases{every: math.MaxInt, once: true, times: times, costNs: 7.5e3}, 0
 			if results != nil {
 				p.every = int(share * float64(results[0].Timed))
 			}

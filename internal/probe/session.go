@@ -50,9 +50,6 @@ const (
 	unsupported = "unsupported"
 )
 
-// errUnsupported says that the probe does not implement a question.
-var errUnsupported = errors.New("the probe does not support it")
-
 // session is a running probe.
 type session struct {
 	name    string
@@ -90,7 +87,7 @@ func start(args []string, limits Limits) (*session, error) {
 }
 
 // ask sends a command and returns the answer, whose length is limited to most bytes. The error is an
-// [*Error], errUnsupported, or that of ctx. If ctx has ended, the probe has ended too.
+// [*Error] or that of ctx. If ctx has ended, the probe has ended too.
 func (s *session) ask(ctx context.Context, command string, most int, limit time.Duration) (string, error) {
 	if s.over != nil {
 		return "", s.over
@@ -121,7 +118,7 @@ func (s *session) ask(ctx context.Context, command string, most int, limit time.
 		return "", &Error{Probe: s.name, Asked: command, Problem: "it could not: " + excerpt(reason)}
 	}
 	if line == unsupported {
-		return "", errUnsupported
+		return "", &Error{Probe: s.name, Asked: command, Problem: "the probe does not support it"}
 	}
 	return line, nil
 }
