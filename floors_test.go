@@ -26,7 +26,7 @@ var floors = []struct {
 	{"0, the module's description", []string{""}},
 	{"1, remedies", []string{"remedy"}},
 	{"1, numbers and the machine", []string{"stats", "machine"}},
-	{"1, the kernel's records", []string{"internal/perfring"}},
+	{"1, the kernel's records, and stops", []string{"internal/perfring", "internal/stops"}},
 	{"2, clocks and tracepoints", []string{"clock", "tracepoint"}},
 	{"2, beside the clocks", []string{"clock/check", "clock/clocktest", "process", "internal/group"}},
 	{"2, the measuring environment; turns and looks", []string{"env", "repeat"}},

@@ -14,6 +14,7 @@ import (
 
 	"chronoscope/clock"
 	"chronoscope/env"
+	"chronoscope/internal/stops"
 	"chronoscope/machine"
 	"chronoscope/tracepoint"
 )
@@ -103,9 +104,9 @@ func Record(ctx context.Context, c *clock.Clock, tickNs float64, o Options) (*Tr
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	continued := watchContinuations()
+	stopped := stops.Begin()
 	r.run(ctx)
-	r.trace.continued(continued.count())
+	r.trace.continued(stopped.Count())
 	return r.trace, ctx.Err()
 }
 

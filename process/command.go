@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"chronoscope/internal/stops"
 )
 
 // Command is a program to be run.
@@ -99,6 +101,9 @@ type Run struct {
 	// StartWaitNs is how long the launcher delayed the start of this program: the time until it noticed the end of the
 	// previous program, and its own run-queue wait since then. 0 if unknown.
 	StartWaitNs int64
+	// Continued is how often this process was continued (SIGCONT) while the program ran. If it is not 0, this process was
+	// probably stopped, as by Ctrl-Z, and saw the program's end late. What it traced or bounded then waited for it.
+	Continued int
 	// BesideNs is the CPU time that this process itself used while an untraced program ran.
 	BesideNs int64
 	// UserNs and SystemNs are CPU time. Their sum is known more finely than its two parts.
@@ -241,7 +246,9 @@ func (c Command) between(ctx context.Context, run func(Command, [3]*os.File) (Ru
 	if err != nil {
 		return Run{}, &StartError{Path: c.Path, Err: err}
 	}
+	stopped := stops.Begin()
 	r, err := run(c, files)
+	r.Continued = stopped.Count()
 	written := finish()
 	switch {
 	case ctx.Err() != nil:

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"chronoscope/internal/perfring"
+	"chronoscope/internal/stops"
 	"chronoscope/machine"
 )
 
@@ -66,6 +67,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 		defer calls.close()
 		p, err := c.fork(files, true, with.waitNs)
 		if err == nil {
+			defer stops.With(p.pid)()
 			c.started(p.pid)
 			c.standAside()
 			t := &tracer{leader: p.pid, watch: w}
@@ -92,6 +94,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if err != nil {
 		return Run{}, err
 	}
+	defer stops.With(p.pid)()
 	c.started(p.pid)
 	if p.fd >= 0 {
 		defer unix.Close(p.fd)

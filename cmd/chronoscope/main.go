@@ -10,12 +10,14 @@ import (
 
 	"chronoscope/internal/cli"
 	"chronoscope/internal/load"
+	"chronoscope/internal/stops"
 	"chronoscope/validate"
 )
 
 func main() {
 	load.Serve() // if this process was started as a competitor, it does not return
 	validate.Serve()
+	stops.PassOn()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		ends = append(ends, syscall.SIGHUP)
