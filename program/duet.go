@@ -266,6 +266,7 @@ func (m *measurement) duet(ctx context.Context) error {
 	}
 	d.spentNs += float64(m.clock().Sub(began))
 	switch {
+	case runs[0].Continued+runs[1].Continued > 0: // this process was stopped meanwhile
 	case err != nil:
 		d.failure = fmt.Errorf("when both ran at the same time, %w", err)
 	case runs[0].noted && runs[1].noted && !math.IsNaN(runs[0].BlockedNs+runs[1].BlockedNs):

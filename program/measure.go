@@ -368,6 +368,10 @@ const callsApart = 1.5
 
 // take bounds a run by what this run and earlier ones show, and notes what it shows for later runs.
 func (s *series) take(ctx context.Context, run *Run, cpus int) {
+	if run.Continued > 0 {
+		run.stopped()
+		return
+	}
 	others := math.Inf(1)
 	if s.sentinels > 0 {
 		others = sentinelMargin * s.wokenNs

@@ -14,6 +14,7 @@ import (
 
 // Once runs a command a single time, like the shell's time, and bounds its time alone. All of its threads are followed, unless
 // the file gives rights (set-user-ID) that it would lose under a tracer.
+// If this process was stopped meanwhile, the run is rejected.
 // If the command fails, the error is a *[FailedError], next to the run. If it could not be started, the error is a
 // *process.StartError. If ctx ends, it is that of ctx, next to what was counted until then.
 func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
@@ -25,6 +26,9 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	run, err := m.once(ctx, c, os.Geteuid() == 0 || !givesRights(c.Path))
 	if run.WallNs > 0 {
 		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also if ctx ended the program
+		if run.Continued > 0 {
+			return run, err
+		}
 		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), displacedBytes(run.LargestRSSBytes), math.Inf(1))
 		run.Rejected, run.Why = false, nil
 	}

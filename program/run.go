@@ -116,6 +116,16 @@ type Run struct {
 	wokenAtMostNs float64
 }
 
+// stopped rejects a run during which this process was stopped. Its time may hold that of the stop, and so may what the
+// tracer saw.
+func (r *Run) stopped() {
+	nan := math.NaN()
+	r.Events, r.wakeups = nil, wakeupEvents{}
+	r.LowNs, r.HighNs, r.BlockedNs, r.outsideNs, r.InterruptsNs, r.elsewhere = nan, nan, nan, nan, nan, nan
+	r.Rejected = true
+	r.Why = append(r.Why, "this command was stopped while it ran (Ctrl-Z or a signal)")
+}
+
 // TimeNs is the middle of the run's bounds.
 func (r Run) TimeNs() float64 { return (r.LowNs + r.HighNs) / 2 }
 

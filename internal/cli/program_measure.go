@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 
 	"chronoscope/machine"
 	"chronoscope/process"
@@ -185,6 +186,11 @@ func single(c program.Command, run program.Run, failure error) *program.Result {
 		r.Lower(stats.Unusable, "%v", failure)
 	}
 	if run.WallNs == 0 {
+		return r
+	}
+	if run.Rejected {
+		r.Runs = []program.Run{run}
+		r.Lower(stats.Unusable, "%s: run it again", strings.Join(run.Why, "; "))
 		return r
 	}
 	wall, cpu := float64(run.WallNs), float64(run.CPUNs())
