@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"chronoscope/internal/stops"
 )
 
 // Plan says what to measure.
@@ -63,7 +65,12 @@ type series struct {
 	lateNs  []float64
 	moments []float64 // when each wake-up was due, in lengths since the beginning
 	missed  int
+	// discarded is the number of wake-ups that were left out because this process was stopped.
+	discarded int
 }
+
+// leastStopNs is the least lateness of a wake-up that a stop of this process may have caused.
+const leastStopNs = 1e6
 
 // Measure lets each timer fire at each length. If ctx ends, it returns what was measured so far,
 // with ctx's error.
@@ -115,10 +122,12 @@ func (c *cell) run(ctx context.Context, wakes int, random *rand.Rand) {
 	defer release()
 	s := series{lateNs: make([]float64, 0, wakes)}
 	defer func() { c.series = append(c.series, s) }()
-	for range wakes {
+	continued := false // this process was, before this wake-up: what it missed is not the timer's fault
+	for len(s.lateNs) < wakes {
 		if ctx.Err() != nil {
 			return
 		}
+		stopped := stops.Begin()
 		if !c.timer.Periodic {
 			spin(time.Duration(random.Float64() * float64(min(mostPause, c.length))))
 		}
@@ -126,6 +135,13 @@ func (c *cell) run(ctx context.Context, wakes int, random *rand.Rand) {
 		if err != nil {
 			c.err = err
 			return
+		}
+		if lateNs >= leastStopNs && stopped.Count() > 0 {
+			s.discarded, continued = s.discarded+1, true
+			continue
+		}
+		if continued {
+			missed, continued = 0, false
 		}
 		s.missed += missed
 		s.lateNs = append(s.lateNs, lateNs)

@@ -35,6 +35,8 @@ type Result struct {
 	Percentiles stats.Tails `json:"percentiles"`
 	// Missed is the number of moments of a periodic timer that passed without a wake-up.
 	Missed int `json:"missed"`
+	// Discarded is the number of wake-ups that are left out because this process was stopped meanwhile, as by Ctrl-Z.
+	Discarded int `json:"discarded,omitempty"`
 	// DriftPPM is the drift in parts per million: for a periodic timer, how far its moments move
 	// relative to the clock; for another one, how far a loop that waits for it repeatedly falls
 	// behind. Drift is the same with its interval. That of a periodic timer has none if fewer than two rounds have
@@ -82,6 +84,7 @@ func (c *cell) result(plan Plan) Result {
 	for _, s := range c.series {
 		late = append(late, s.lateNs...)
 		r.Missed += s.missed
+		r.Discarded += s.discarded
 	}
 	for _, ns := range late {
 		if ns < -clockNs {

@@ -12,6 +12,7 @@ import (
 	"chronoscope/clock"
 	"chronoscope/internal/load"
 	"chronoscope/internal/probe"
+	"chronoscope/internal/stops"
 	"chronoscope/lateness"
 	"chronoscope/machine"
 	"chronoscope/record"
@@ -101,9 +102,17 @@ func (t *latenessFlags) measure(ctx context.Context, c *call) (found, error) {
 	}
 	defer competitors.Stop()
 	t.plan.Progress = func(share float64, timer string) { c.bar.show(share, timer) }
+	stopped := stops.Begin()
 	report, err := lateness.Measure(ctx, t.plan, append(timers, foreign...))
 	if err != nil && ctx.Err() == nil {
 		return found{}, err
+	}
+	if n := stopped.Count(); n > 0 {
+		discarded := 0
+		for _, r := range report.Timers {
+			discarded += r.Discarded
+		}
+		c.caveat("this command was stopped while it measured (Ctrl-Z or a signal), and continued %d times: wake-ups left out: %d", n, discarded)
 	}
 	if lost := competitors.Lost(); lost > 0 {
 		c.caveat("%d of %d competitors ended before the measurement did: the load was less than asked for", lost, t.load-1)
