@@ -10,6 +10,8 @@ import (
 // with b.N = 1.
 type Observation struct {
 	N int
+	// stopped says that this process was stopped during the run.
+	stopped bool
 	// TimedNs is the time of the N iterations by the benchmark's own timer. It was printed rounded, and may be
 	// off by RoundingNs.
 	TimedNs, RoundingNs float64

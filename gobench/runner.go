@@ -57,9 +57,13 @@ func (p Processes) throttled() bool { return p.Quota != nil && p.Quota.Throttled
 // threads, such as the one by which the Go runtime watches itself.
 const workingShare = 0.9
 
-// Run implements [Runner].
+// Run implements [Runner]. It repeats a run during which this process was stopped, as by Ctrl-Z, and the benchmark with it.
 func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
-	return p.run(ctx, b, n, traced)
+	o, err := p.run(ctx, b, n, traced)
+	for err == nil && o.stopped {
+		o, err = p.run(ctx, b, n, traced)
+	}
+	return o, err
 }
 
 // run runs a benchmark with more variables in its environment.
@@ -86,6 +90,7 @@ func (p Processes) run(ctx context.Context, b Benchmark, n int, traced bool, env
 	if o.N != n {
 		return o, failed(fmt.Sprintf("it was to run %d iterations, and ran %d", n, o.N))
 	}
+	o.stopped = run.Continued > 0
 	o.WallNs, o.CPUNs = float64(run.WallNs), float64(run.CPUNs())
 	o.SlowedBefore, o.SlowedAfter, o.OthersNs, o.Began, o.Around, o.Throttled = before, after, math.NaN(), began, around, throttled
 	if others.Known {
