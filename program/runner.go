@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 
 	"chronoscope/machine"
@@ -59,7 +60,13 @@ const worthWatchingNs = 1e6
 // rateEvery is the time after which the core's rate is measured again.
 const rateEvery = 5 * time.Millisecond
 
+// closing counts recorders that are being closed. The kernel waits for all CPUs for each of some 35 tracepoints: together
+// that took 0.4 to 2 s, for which the result would wait. Until then each system call of the machine takes a little longer,
+// so that no measurement begins meanwhile.
+var closing sync.WaitGroup
+
 func newRunner(setting Setting) *runner {
+	closing.Wait()
 	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}, begun: true}
 	if r.root == nil {
 		r.root = os.DirFS("/")
@@ -82,7 +89,7 @@ func newRunner(setting Setting) *runner {
 func (r *runner) close() {
 	r.launcher.Close()
 	r.disks.close()
-	r.recorder.close()
+	closing.Go(r.recorder.close)
 }
 
 // run makes one run of a command.
