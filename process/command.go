@@ -295,7 +295,10 @@ func (e *StartError) remedy() string {
 	is := func(all ...syscall.Errno) bool {
 		return slices.ContainsFunc(all, func(errno syscall.Errno) bool { return errors.Is(e.Err, errno) })
 	}
+	file, ok := errors.AsType[*fs.PathError](e.Err)
 	switch {
+	case ok && file.Path == os.DevNull && e.Path != os.DevNull:
+		return "make that file, as with mknod -m 666 /dev/null c 1 3: it stands for files that are not given"
 	case errors.Is(e.Err, exec.ErrNotFound), errors.Is(e.Err, fs.ErrNotExist):
 		return "check that it is there, with the interpreter that it names, and that the folder to run it in is"
 	case is(syscall.EMFILE, syscall.ENFILE):

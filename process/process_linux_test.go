@@ -666,6 +666,10 @@ func TestCantStart(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+	// In a chroot without /dev the program was blamed.
+	if err := (&StartError{Path: "/bin/sh", Err: &os.PathError{Op: "open", Path: "/dev/null", Err: syscall.ENOENT}}); !strings.Contains(err.Error(), "mknod") || strings.Contains(err.Error(), "interpreter") {
+		t.Errorf("%v", err)
+	}
 	var unbound *machine.AffinityError
 	if _, err := (Command{Path: "/bin/sh", CPUs: []int{4000}}).Run(background); !errors.As(err, &unbound) {
 		t.Errorf("CPU 4000: %v", err)
