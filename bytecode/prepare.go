@@ -74,7 +74,7 @@ func prepare(ctx context.Context, o Options) (*running, error) {
 		return nil, err
 	}
 	if r.folder, err = os.MkdirTemp("", "chronoscope-bytecode-"); err != nil {
-		return nil, fmt.Errorf("a folder for generated classes: %w", err)
+		return nil, fmt.Errorf("a folder for generated classes: %w: set TMPDIR to one that can be written", err)
 	}
 	if err := r.chooseMethods(ctx); err != nil {
 		os.RemoveAll(r.folder)

@@ -66,7 +66,7 @@ const startRuns, restRuns, coldNs = 20, 8, 20e6
 func newPrograms(ctx context.Context, cpu int, seed uint64, tasks []task) (p *programs, release func(), err error) {
 	p = &programs{cpu: cpu, seed: seed, server: fmt.Sprintf("@chronoscope-%d-%d", os.Getpid(), time.Now().UnixNano())}
 	if p.folder, err = os.MkdirTemp("", "chronoscope-"); err != nil {
-		return nil, nil, fmt.Errorf("validate: a folder for programs of known length: %w", err)
+		return nil, nil, fmt.Errorf("validate: a folder for programs of known length: %w: set TMPDIR to one that can be written", err)
 	}
 	setting, releaseSetting, err := program.Here(ctx, program.Setting{CPUs: 1})
 	p.setting = setting
