@@ -132,6 +132,7 @@ func (c *command) build(f *flags, s Streams) *cobra.Command {
 	if c.regressions != "" {
 		own.StringVar(&f.regression, cmp.Or(c.gateFlag, maxRegression), "", c.regressions)
 		own.StringVar(&f.undecided, "undecided", "", "whether what can't be told shall pass with a warning, or fail with status 1: pass or fail (default: "+cmp.Or(c.undecided, undecidedFails)+")")
+		c.offer("undecided", undecidedPasses, undecidedFails)
 	}
 	if len(c.exports) > 0 {
 		own.StringArrayVar(&f.exports, "export", nil, "write another tool's `format:file`: "+c.exportsInWords())
@@ -146,9 +147,14 @@ func (c *command) build(f *flags, s Streams) *cobra.Command {
 		c.AddCommand(sub.build(f, s))
 	}
 	for flag, values := range c.values {
-		c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		c.offer(flag, values...)
 	}
 	return c.Command
+}
+
+// offer has shells complete a flag with these values, and no names of files.
+func (c *command) offer(flag string, values ...string) {
+	c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // exportsInWords describes the formats, each with the tool that reads it.

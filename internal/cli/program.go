@@ -115,6 +115,9 @@ told: the interval of the ratio reaches above the limit.`,
 		exports: map[string]string{
 			"hyperfine": "in JSON", "csv": "as hyperfine's", "markdown": "", "asciidoc": "", "orgmode": "", "gobench": "which benchstat reads",
 		},
+		values: map[string][]string{
+			"sort": {string(record.ByCommand), string(record.ByMeanTime)}, "time-unit": {string(record.Microsecond), string(record.Millisecond), string(record.Second)},
+		},
 		regressions: "exit with 3 if a command is slower than the first by more than this `share`, such as 5%",
 		unknownFlag: "flags of the program itself belong after --",
 	}
