@@ -112,7 +112,7 @@ func (t *latenessFlags) measure(ctx context.Context, c *call) (found, error) {
 		for _, r := range report.Timers {
 			discarded += r.Discarded
 		}
-		c.caveat("this command was stopped while it measured (Ctrl-Z or a signal), and continued %d times: wake-ups left out: %d", n, discarded)
+		c.caveat("this command was stopped %d times while it measured (Ctrl-Z or a signal): wake-ups left out: %d", n, discarded)
 	}
 	if lost := competitors.Lost(); lost > 0 {
 		c.caveat("%d of %d competitors ended before the measurement did: the load was less than asked for", lost, t.load-1)

@@ -20,7 +20,7 @@ func TestEachStopIsCounted(t *testing.T) {
 	defer w.Close()
 	var read [16]byte
 	for range 3 {
-		c := exec.Command("sh", "-c", "kill -STOP $PPID; sleep 0.1; echo; kill -CONT $PPID")
+		c := exec.Command("sh", "-c", "kill -STOP $PPID; sleep 0.1; echo; kill -CONT $PPID; kill -CONT $PPID")
 		c.Stdout = w
 		stops := Begin()
 		if err := c.Start(); err != nil {
@@ -31,6 +31,9 @@ func TestEachStopIsCounted(t *testing.T) {
 			t.Errorf("%d stops, want 1", n)
 		}
 		c.Wait()
+		if n := stops.Count(); n != 1 { // it got two signals
+			t.Errorf("%d stops in the end, want 1", n)
+		}
 	}
 	if n := Begin().Count(); n != 0 {
 		t.Errorf("%d stops since now", n)

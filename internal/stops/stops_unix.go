@@ -20,9 +20,13 @@ var watch = sync.OnceFunc(func() {
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals, syscall.SIGCONT, marker)
 	go func() {
+		var last time.Time
 		for s := range signals {
 			if s == syscall.SIGCONT {
-				continued.Add(1)
+				if now := time.Now(); now.Sub(last) >= brief { // shells send it twice
+					continued.Add(1)
+					last = now
+				}
 				continue
 			}
 			select {
