@@ -108,7 +108,7 @@ func within(e stats.Estimate, unit stats.TimeUnit) string {
 // programInWords writes all that is shown of one command.
 func programInWords(p program.Report, unit stats.TimeUnit) Section {
 	s := Section{Title: "In words", Heading: p.Command}
-	if len(p.Counted()) > 0 || len(p.Runs) > 0 && p.Failure == nil && p.Method != "" {
+	if len(p.Counted()) > 0 || len(p.Runs) > 0 && p.Failure == nil {
 		u := usageOf(p)
 		s.Lines = append(s.Lines,
 			Line{Label: "time", Strong: unit.TimeWithError(p.Estimate), Text: "alone on the machine" + within(p.Estimate, unit)})

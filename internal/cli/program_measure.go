@@ -189,7 +189,6 @@ func single(c program.Command, run program.Run, failure error) *program.Result {
 		return r
 	}
 	if run.Rejected {
-		r.Runs = []program.Run{run}
 		r.Lower(stats.Unusable, "%s: run it again", strings.Join(run.Why, "; "))
 		return r
 	}

@@ -221,7 +221,7 @@ func TestSingleRunThatWasStopped(t *testing.T) {
 	run := program.Run{LowNs: 90e6, HighNs: 110e6, Rejected: true, Why: []string{"this command was stopped while it ran"}}
 	run.WallNs = 257e6
 	r := single(program.Command{Name: "true"}, run, nil)
-	if stats.IsFinite(r.Estimate.Value) || stats.IsFinite(r.Wall.Value) || len(r.Runs) != 1 || r.Verdict != stats.Unusable || len(r.Reasons) != 1 || !strings.Contains(r.Reasons[0], "was stopped while it ran") {
+	if stats.IsFinite(r.Estimate.Value) || stats.IsFinite(r.Wall.Value) || len(r.Runs) != 0 || r.Verdict != stats.Unusable || len(r.Reasons) != 1 || !strings.Contains(r.Reasons[0], "was stopped while it ran") {
 		t.Errorf("%+v", r)
 	}
 }
