@@ -4,7 +4,8 @@
 // for Controlled Observations, 1974; Waeber, Frazier and Henderson, Bisection Search With Noisy Responses, SIAM
 // Journal on Control and Optimization 51, 2013). In these papers an answer is wrong with a fixed chance. Here
 // an answer is a measurement, with its error: the logarithm of a commit's time divided by that of the good end,
-// from pairs of runs that were made one after the other.
+// from pairs of runs that were made one after the other. A commit, and the good end for it, may be built in several
+// layouts, with functions in other places in memory; the scatter between them is a part of the error.
 //
 // The measured commits form a series of levels with steps between them. Every choice of steps has a probability
 // (Fearnhead, Exact and Efficient Bayesian Inference for Multiple Changepoint Problems, Statistics and

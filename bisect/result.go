@@ -18,8 +18,8 @@ type Result struct {
 	Outcome Outcome `json:"outcome"` // empty while the search goes on
 	// Why explains an outcome.
 	Why string `json:"why"`
-	// Placed says that it can't be told whether the ends differ because the place of their code in memory matters as much.
-	// More pairs don't help.
+	// Placed says why it can't be told whether the ends differ: the place of their code in memory matters as much. More pairs
+	// don't help.
 	Placed bool `json:"-"`
 	// Change is the time of the bad end divided by that of the good one.
 	Change stats.Estimate `json:"change"`

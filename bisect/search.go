@@ -96,6 +96,16 @@ func (s *search) tell() {
 	}
 }
 
+// ratio returns the commit's time divided by that of the good end. Its interval holds what the place in memory may do.
+func (m *evidence) ratio() stats.Estimate {
+	r := m.pairs.Compare(0, 1).Ratio
+	if m.layouts > 1 {
+		far := stats.StudentT(float64(m.layouts-1)) * m.placedBy(m.scatter)
+		r.Lo, r.Hi = math.Min(r.Lo, math.Exp(m.centre-far)), math.Max(r.Hi, math.Exp(m.centre+far))
+	}
+	return r
+}
+
 // byPairs sets the centre and its error to what the pairs of the commit tell.
 func (p *point) byPairs(pairs stats.Pairs) {
 	lo, hi := pairs.LogBounds(errorTail)
@@ -165,6 +175,7 @@ func (s *search) points() []point {
 	for _, m := range s.of {
 		if m.usable() {
 			points = append(points, m.point)
+			points[0].exact = points[0].exact || m.layouts > 1
 		}
 	}
 	slices.SortFunc(points, func(a, b point) int { return a.commit - b.commit })
@@ -367,7 +378,7 @@ func (s *search) result() Result {
 			c.Skipped = m.skipped.Error()
 		}
 		if m.usable() {
-			c.Ratio = m.pairs.Compare(0, 1).Ratio
+			c.Ratio = m.ratio()
 		}
 		r.Commits = append(r.Commits, c)
 		if commit == s.last {
@@ -437,17 +448,37 @@ func ratioOf(gaps []gap, at int) stats.Estimate {
 			break
 		}
 	}
-	from, fromError := levelOf(before)
-	to, toError := levelOf(after)
-	width := 1.96 * math.Hypot(fromError, toError)
+	deviation, freedom := placementOf(gaps)
+	from, fromError := levelOf(before, deviation)
+	to, toError := levelOf(after, deviation)
+	width := stats.StudentT(freedom) * math.Hypot(fromError, toError)
 	return stats.Estimate{Value: math.Exp(to - from), Lo: math.Exp(to - from - width), Hi: math.Exp(to - from + width), Unit: "ratio", Statistic: "mean", N: len(before) + len(after)}
 }
 
-// levelOf returns the mean of points, each weighted by its error, and its standard error.
-func levelOf(points []point) (level, standardError float64) {
+// placementOf returns by how much builds of the same code deviate, by the layouts of all points, and the degrees of freedom
+// of that. If there are none, it is a usual deviation.
+func placementOf(gaps []gap) (deviation, freedom float64) {
+	squares := 0.
+	for _, g := range gaps {
+		if p := g.after; p.layouts > 1 {
+			squares, freedom = squares+float64(p.layouts-1)*p.scatter*p.scatter, freedom+float64(p.layouts-1)
+		}
+	}
+	if freedom == 0 {
+		return usualPlacement, math.MaxInt16
+	}
+	return math.Max(usualPlacement, math.Sqrt(squares/freedom)), freedom
+}
+
+// usualPlacement is a deviation that many benchmarks have. leastVariance keeps the weight of an exact point finite.
+const usualPlacement, leastVariance = 0.003, 1e-8
+
+// levelOf returns the mean of points, each weighted by its error, and its standard error. deviation is that of builds of the
+// same code.
+func levelOf(points []point, deviation float64) (level, standardError float64) {
 	var sum, weights float64
 	for _, p := range points {
-		w := 1 / (p.error*p.error + placements[1].deviation*placements[1].deviation)
+		w := 1 / math.Max(leastVariance, p.error*p.error+p.placedBy(deviation)*p.placedBy(deviation))
 		sum, weights = sum+w*p.centre, weights+w
 	}
 	return sum / weights, 1 / math.Sqrt(weights)

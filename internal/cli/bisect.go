@@ -171,7 +171,7 @@ func (t *bisectFlags) measure(ctx context.Context, c *call) (found, error) {
 	case result.Outcome == bisect.CantTell:
 		advice := ": give more time (--max-time), or more builds (--max-builds)"
 		if result.Placed {
-			advice = ""
+			advice = ": only a larger difference could be told (--limit)"
 		}
 		r.failed = fmt.Errorf("which commit it was can't be told: %s%s", result.Why, advice)
 	}

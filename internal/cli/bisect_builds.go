@@ -155,6 +155,7 @@ func (b *builds) buildAll(ctx context.Context, commits ...int) error {
 // arrange links the good end and a commit with their functions in random orders.
 func (b *builds) arrange(ctx context.Context, good, one *built, commit int) error {
 	one.arranged = []gobench.Benchmark{good.benchmark, one.benchmark}
+	b.bar.show(searched(bisect.Result{}, len(b.history)), "linking "+shortHash(b.history[commit].Hash))
 	layouts := layoutsOfCommit
 	if commit == len(b.history)-1 {
 		layouts = layoutsOfEnd
