@@ -57,13 +57,17 @@ func (p Processes) throttled() bool { return p.Quota != nil && p.Quota.Throttled
 // threads, such as the one by which the Go runtime watches itself.
 const workingShare = 0.9
 
+// mostStopped is how often a run is made in which this process is stopped each time.
+const mostStopped = 5
+
 // Run implements [Runner]. It repeats a run during which this process was stopped, as by Ctrl-Z, and the benchmark with it.
 func (p Processes) Run(ctx context.Context, b Benchmark, n int, traced bool) (Observation, error) {
-	o, err := p.run(ctx, b, n, traced)
-	for err == nil && o.stopped {
-		o, err = p.run(ctx, b, n, traced)
+	for range mostStopped {
+		if o, err := p.run(ctx, b, n, traced); err != nil || !o.stopped {
+			return o, err
+		}
 	}
-	return o, err
+	return Observation{}, &FailedError{Benchmark: b, Why: "this command was stopped during each run, or got SIGCONT: let nothing stop it"}
 }
 
 // run runs a benchmark with more variables in its environment.

@@ -136,7 +136,7 @@ func (c *cell) run(ctx context.Context, wakes int, random *rand.Rand) {
 			c.err = err
 			return
 		}
-		if lateNs >= leastStopNs && stopped.Count() > 0 {
+		if lateNs+float64(missed)*float64(c.length) >= leastStopNs && stopped.Count() > 0 {
 			s.discarded, continued = s.discarded+1, true
 			continue
 		}

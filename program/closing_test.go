@@ -8,7 +8,11 @@ import (
 // A measurement does not begin while tracepoints of one before are being closed.
 func TestMeasurementAfterClosing(t *testing.T) {
 	release, made := make(chan struct{}), make(chan struct{})
-	closing.Go(func() { <-release })
+	closing.RLock()
+	go func() {
+		<-release
+		closing.RUnlock()
+	}()
 	go func() {
 		newRunner(Setting{}).close()
 		close(made)

@@ -164,6 +164,8 @@ type series struct {
 	several   bool
 	sentinels int
 	wokenNs   float64
+	// stopped is the number of runs during which this process was stopped.
+	stopped int
 	// closed says that one more run was made after it was done.
 	closed bool
 	// precise says that the time is known as precisely as the plan asks. open says that a comparison of it with a limit
@@ -370,6 +372,7 @@ const callsApart = 1.5
 func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	if run.Continued > 0 {
 		run.stopped()
+		s.stopped++
 		return
 	}
 	others := math.Inf(1)
@@ -471,6 +474,9 @@ func (m *measurement) concluded(s *series) *Result {
 	return m.withDuets(s, conclude(s, m.plan, m.setting, m.checks))
 }
 
+// mostStopped is the number of runs during which this process was stopped after which a series without any other run may end.
+const mostStopped = 3
+
 // enough reports whether the series may end. The last run of a program with several threads is a traced one: without it
 // nothing tells how they waited since the last traced run.
 func (m *measurement) enough(s *series) bool {
@@ -493,5 +499,8 @@ func (m *measurement) knows(s *series) bool {
 
 // spent reports whether a series has failed, or may take no more time or runs.
 func (m *measurement) spent(s *series) bool {
+	if s.counted() == 0 && s.stopped >= mostStopped && m.spentOn(s) > 2*m.plan.MaxTime { // more would be stopped, too
+		return true
+	}
 	return s.failure != nil || s.starved != nil || len(s.runs) > 2*m.plan.MaxRuns+mostProbes || m.plan.limits().Ended(s.counted(), m.spentOn(s))
 }

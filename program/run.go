@@ -122,8 +122,9 @@ func (r *Run) stopped() {
 	nan := math.NaN()
 	r.Events, r.wakeups = nil, wakeupEvents{}
 	r.LowNs, r.HighNs, r.BlockedNs, r.outsideNs, r.InterruptsNs, r.elsewhere = nan, nan, nan, nan, nan, nan
+	r.grossLowNs, r.grossHighNs = nan, nan
 	r.Rejected = true
-	r.Why = append(r.Why, "this command was stopped while it ran (Ctrl-Z or a signal)")
+	r.Why = append(r.Why, "this command was stopped while it ran (Ctrl-Z), or got SIGCONT")
 }
 
 // TimeNs is the middle of the run's bounds.

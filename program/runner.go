@@ -63,10 +63,11 @@ const rateEvery = 5 * time.Millisecond
 // closing counts recorders that are being closed. The kernel waits for all CPUs for each of some 35 tracepoints: together
 // that took 0.4 to 2 s, for which the result would wait. Until then each system call of the machine takes a little longer,
 // so that no measurement begins meanwhile.
-var closing sync.WaitGroup
+var closing sync.RWMutex
 
 func newRunner(setting Setting) *runner {
-	closing.Wait()
+	closing.Lock()
+	closing.Unlock()
 	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}, begun: true}
 	if r.root == nil {
 		r.root = os.DirFS("/")
@@ -89,7 +90,11 @@ func newRunner(setting Setting) *runner {
 func (r *runner) close() {
 	r.launcher.Close()
 	r.disks.close()
-	closing.Go(r.recorder.close)
+	closing.RLock()
+	go func() {
+		defer closing.RUnlock()
+		r.recorder.close()
+	}()
 }
 
 // run makes one run of a command.

@@ -45,10 +45,8 @@ var passOn = sync.OnceFunc(func() {
 		for range stop {
 			groups.Lock()
 			signalAll(syscall.SIGSTOP)
-			continued.Add(1) // at once, and not only when SIGCONT is delivered
-			if stopSelf() {
-				continued.Add(-1)
-			}
+			stopSelf()
+			count() // before the programs go on: SIGCONT is delivered later, or never
 			signalAll(syscall.SIGCONT)
 			groups.Unlock()
 		}
@@ -69,9 +67,9 @@ func setAction(s syscall.Signal, action, before *sigaction) {
 }
 
 // stopSelf stops this process as SIGTSTP does by default, and returns when it was continued. Without a shell that could
-// continue it, the system does not stop it, and counted is false. signal.Reset does not help: the runtime keeps its
-// handler, which then ignores the signal.
-func stopSelf() (counted bool) {
+// continue it, the system does not stop it. signal.Reset does not help: the runtime keeps its handler, which then ignores the
+// signal.
+func stopSelf() {
 	var byDefault, ours sigaction
 	setAction(syscall.SIGTSTP, &byDefault, &ours)
 	w := Begin()
@@ -80,5 +78,4 @@ func stopSelf() (counted bool) {
 		time.Sleep(time.Millisecond)
 	}
 	setAction(syscall.SIGTSTP, &ours, nil)
-	return continued.Load() != w.before
 }

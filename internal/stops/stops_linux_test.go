@@ -20,7 +20,7 @@ func TestEachStopIsCounted(t *testing.T) {
 	defer w.Close()
 	var read [16]byte
 	for range 3 {
-		c := exec.Command("sh", "-c", "kill -STOP $PPID; sleep 0.1; echo; kill -CONT $PPID; kill -CONT $PPID")
+		c := exec.Command("sh", "-c", "kill -STOP $PPID; sleep 0.1; echo; kill -CONT $PPID $PPID")
 		c.Stdout = w
 		stops := Begin()
 		if err := c.Start(); err != nil {
