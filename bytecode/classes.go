@@ -18,6 +18,7 @@ const (
 	threadClass   = "java/lang/Thread"
 	runnableClass = "java/lang/Runnable"
 	constructor   = "<init>"
+	measureMethod = "measure" // of a sequence's class, executes the sequence
 )
 
 var (
@@ -153,7 +154,7 @@ func sequenceClass(s *sequence, timers []timer) *classfile.Class {
 	code.Do(classfile.Return)
 
 	name := className(s.name)
-	const method, descriptor = "measure", "([JI)V"
+	const method, descriptor = measureMethod, "([JI)V"
 	var run classfile.Code
 	run.Refer(classfile.Getstatic, outField)
 	run.Refer(classfile.Getstatic, blockField)

@@ -120,6 +120,9 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 		}
 	}
 	found.judge(usable, all-usable)
+	if name, why := e.interpreted(in, f); why != "" {
+		found.Lower(stats.Unusable, "the compiler did not compile %s, and the interpreter executed it: %s: take a shorter sequence", name, why)
+	}
 	if m == Bernoulli || m == Discrete {
 		ticks, ones := e.balanced(in, f, tickSource(Discrete)), e.balanced(in, f, tickSource(Bernoulli))
 		found.judgeTicks(ticks.Value - ones.Value)
@@ -128,6 +131,24 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 		found.Lower(stats.Suspect, "the sequence takes no longer than what balances it (%v) does by itself: instructions of two kinds may follow one another faster than those of one", balance)
 	}
 	return found
+}
+
+// interpreted returns the sequence that keeps an instruction's time from being one of compiled code, and what the
+// virtual machine said about it; empty if there is none. It may be the instruction's own sequence, the empty one, or
+// one of an instruction that balances it.
+func (e *evaluation) interpreted(in *Instruction, f Form) (name, why string) {
+	names := []string{sequenceName(in, f), emptyName}
+	for _, mnemonic := range newSequence(in, f, 1).balance {
+		names = append(names, sequenceName(mustLookup(mnemonic), Homogeneous))
+	}
+	for _, name := range names {
+		for i := range e.Starts {
+			if why := e.Starts[i].Interpreted[name]; why != "" {
+				return name, why
+			}
+		}
+	}
+	return "", ""
 }
 
 // An interval is too wide if its half-width exceeds wide times the value, and useless if it exceeds the

@@ -61,7 +61,7 @@ type InstructionReport struct {
 }
 
 // Compiled holds the times by the time stamp counter in compiled code; null for a compiler that was not
-// asked for.
+// asked for, or whose time is unusable.
 type Compiled struct {
 	C1 *stats.Estimate `json:"c1"`
 	C2 *stats.Estimate `json:"c2"`
@@ -168,9 +168,14 @@ func (r *Report) compare(compiled *Result) {
 		if !ok {
 			continue
 		}
-		if found, ok := t.By(TSC); ok && compiled.Mode == C1 {
+		found, ok := t.By(TSC)
+		if !ok || found.Verdict == stats.Unusable {
+			continue
+		}
+		switch compiled.Mode {
+		case C1:
 			own.Compiled.C1 = &found.Time
-		} else if ok && compiled.Mode == C2 {
+		case C2:
 			own.Compiled.C2 = &found.Time
 		}
 	}

@@ -126,14 +126,19 @@ func (r *running) mark(l *lostMachine) {
 func (r *running) gaveUp(name string) bool { return r.lost[name] >= mostLosses }
 
 // onMachine continues the passes on a new virtual machine, group by group.
-func (r *running) onMachine(ctx context.Context, p plannedStart, folder string, todo *passes, tell func(float64, string)) (Start, error) {
-	s := Start{Methods: p.methods, Alone: p.alone}
+func (r *running) onMachine(ctx context.Context, p plannedStart, folder string, todo *passes, tell func(float64, string)) (s Start, err error) {
+	s = Start{Methods: p.methods, Alone: p.alone}
 	counting := slices.Contains(p.methods, Counter)
 	vm, err := startMachine(r.Java, arguments(r.Java, r.Mode, folder, r.libraryFor(p), counting), r.CPUs)
 	if err != nil {
 		return s, err
 	}
-	defer vm.stop()
+	defer func() {
+		vm.stop()
+		if r.Mode != Interpreter {
+			s.Interpreted = vm.said.notCompiled(s.Stretches)
+		}
+	}()
 	w := &worker{running: r, vm: vm, start: &s, warmed: map[string]bool{}}
 	if err := w.begin(ctx); err != nil {
 		return s, err

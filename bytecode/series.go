@@ -39,6 +39,9 @@ type Start struct {
 	// Complete says that the start did everything that was planned.
 	Complete  bool      `json:"complete"`
 	Stretches []Stretch `json:"stretches"`
+	// Interpreted names the sequences that the interpreter executed although Mode is that of a compiler, each with
+	// what the virtual machine said about it.
+	Interpreted map[string]string `json:"interpreted,omitempty"`
 }
 
 // Stretch holds the measurements of a number of consecutive trials of one sequence.
