@@ -113,8 +113,15 @@ func (e *evaluation) trial(name string, from source) stats.Estimate {
 // machines differ because each lays out code and memory in its own way. The overhead is subtracted
 // group by group, so that a slow phase, which affects both, cancels.
 func (e *evaluation) meanOfStarts(name string, from source) stats.Estimate {
-	var starts [][]float64
-	missed := 0
+	starts, missed := e.valuesOf(name, from)
+	estimate := meanOfMedians(starts)
+	estimate.Discarded = missed
+	return estimate
+}
+
+// valuesOf returns the times of a sequence without overhead, by virtual machine, and the number of stretches that show
+// none. Machines without any are left out.
+func (e *evaluation) valuesOf(name string, from source) (starts [][]float64, missed int) {
 	for i := range e.Starts {
 		if e.Starts[i].Alone != from.alone {
 			continue
@@ -135,9 +142,22 @@ func (e *evaluation) meanOfStarts(name string, from source) stats.Estimate {
 			starts = append(starts, values)
 		}
 	}
-	estimate := meanOfMedians(starts)
-	estimate.Discarded = missed
-	return estimate
+	return starts, missed
+}
+
+// machines returns how many virtual machines gave the time of a sequence.
+func (e *evaluation) machines(name string, from source) int {
+	if from.perTrial != nil {
+		starts, _ := e.valuesOf(name, from)
+		return len(starts)
+	}
+	n := 0
+	for i := range e.Starts {
+		if e.Starts[i].Alone == from.alone && len(e.stretches[i][name]) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // The overhead of a stretch is that of an empty sequence at most nearGroups groups away. The counting

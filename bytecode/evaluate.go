@@ -103,11 +103,12 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 	found := Measured{Method: m, Judgement: stats.NewJudgement()}
 	found.Time, found.Same = e.times(in, f, m)
 	alone := e.sourceOf(m).alone
-	all, usable := 0, 0
+	all, usable, started := 0, 0, 0
 	for i := range e.Starts {
 		if e.Starts[i].Alone != alone {
 			continue
 		}
+		started++
 		for _, x := range e.stretches[i][sequenceName(in, f)] {
 			usable++
 			found.Trials += x.All.Trials
@@ -120,6 +121,9 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 		}
 	}
 	found.judge(usable, all-usable)
+	if n := e.fewestMachines(in, f, m); n < e.enoughMachines() {
+		found.Lower(stats.Suspect, "%d of %d virtual machines gave a time, and each lays out code and memory anew, so that a trusted time needs %d: let the run take longer, or leave the machine alone", n, started, e.enoughMachines())
+	}
 	if name, why := e.interpreted(in, f); why != "" {
 		found.Lower(stats.Unusable, "the compiler did not compile %s, and the interpreter executed it: %s: take a shorter sequence", name, why)
 	}
@@ -133,15 +137,39 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 	return found
 }
 
+// sequencesFor returns the names of the sequences that give an instruction's time: its own, and those of the
+// instructions that balance it.
+func sequencesFor(in *Instruction, f Form) []string {
+	names := []string{sequenceName(in, f)}
+	for _, mnemonic := range newSequence(in, f, 1).balance {
+		names = append(names, sequenceName(mustLookup(mnemonic), Homogeneous))
+	}
+	return names
+}
+
+// fewestMachines returns how many virtual machines gave an instruction's time by a method, or a time that is
+// subtracted from it if those are fewer.
+func (e *evaluation) fewestMachines(in *Instruction, f Form, m Method) int {
+	fewest := len(e.Starts)
+	for _, name := range sequencesFor(in, f) {
+		fewest = min(fewest, e.machines(name, e.sourceOf(m)))
+	}
+	return fewest
+}
+
+// enoughMachines returns how many virtual machines a trusted time needs.
+func (e *evaluation) enoughMachines() int {
+	if e.Mode != Interpreter {
+		return compiledStarts
+	}
+	return fewestStarts
+}
+
 // interpreted returns the sequence that keeps an instruction's time from being one of compiled code, and what the
 // virtual machine said about it; empty if there is none. It may be the instruction's own sequence, the empty one, or
 // one of an instruction that balances it.
 func (e *evaluation) interpreted(in *Instruction, f Form) (name, why string) {
-	names := []string{sequenceName(in, f), emptyName}
-	for _, mnemonic := range newSequence(in, f, 1).balance {
-		names = append(names, sequenceName(mustLookup(mnemonic), Homogeneous))
-	}
-	for _, name := range names {
+	for _, name := range append(sequencesFor(in, f), emptyName) {
 		for i := range e.Starts {
 			if why := e.Starts[i].Interpreted[name]; why != "" {
 				return name, why

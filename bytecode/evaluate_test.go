@@ -81,3 +81,36 @@ func TestTicksOfFewStretches(t *testing.T) {
 		}
 	}
 }
+
+// A time that fewer than three virtual machines gave is not trusted, however narrow its interval: each machine lays out
+// code and memory anew. In compiled modes two are started, and two are enough.
+func TestFewMachinesAreSuspect(t *testing.T) {
+	for _, c := range []struct {
+		mode     Mode
+		machines int
+		few      bool
+	}{
+		{Interpreter, 1, true}, {Interpreter, 2, true}, {Interpreter, 3, false}, {C2, 1, true}, {C2, 2, false},
+	} {
+		s := newWorld(8).series(t, 4, 4, 300, 2)
+		s.Mode = c.mode
+		for i := range s.Starts[c.machines:] { // the others were lost before they timed iadd
+			start := &s.Starts[c.machines+i]
+			start.Stretches = slices.DeleteFunc(start.Stretches, func(x Stretch) bool { return x.Sequence == "iadd" })
+		}
+		timing, _ := s.Result().Timing("iadd", Homogeneous)
+		for _, m := range []Method{TSC, Counter, Discrete} {
+			found, ok := timing.By(m)
+			said := strings.Contains(strings.Join(found.Reasons, " "), "of 4 virtual machines gave a time")
+			if !ok || said != c.few || c.few && found.Verdict == stats.Trusted {
+				t.Errorf("%s, %d machines, by %s: %s, %q", c.mode, c.machines, m, found.Verdict, found.Reasons)
+			}
+		}
+	}
+	e := newEvaluation(&Series{Mode: Interpreter, TSCHz: 1e9, Starts: []Start{{Methods: []Method{TSC}, Stretches: []Stretch{
+		{Sequence: "i2l", Kept: map[Method]Sums{TSC: {Trials: 1, Cycles: 9}}}, {Sequence: emptyName, Kept: map[Method]Sums{TSC: {Trials: 1, Cycles: 5}}},
+	}}}})
+	if n := e.fewestMachines(mustLookup("i2l"), Homogeneous, TSC); n != 0 {
+		t.Errorf("i2l rests on %d machines, and none has timed pop2", n)
+	}
+}
