@@ -277,3 +277,22 @@ func TestRunWithoutLibrary(t *testing.T) {
 		t.Errorf("%+v, unused %v", result.Timings, result.Unused)
 	}
 }
+
+// If the first virtual machine is lost while it loads the library, another one tries again. If all are, the error says
+// what helps.
+func TestReferenceIsTriedAgain(t *testing.T) {
+	j := java(t)
+	for first, want := range map[string]string{"first": "", "every": string(Nano)} {
+		marker := filepath.Join(t.TempDir(), "marker")
+		launcher := script(t, "if [ "+first+" = every ] || [ ! -e "+marker+" ]; then touch "+marker+"; kill -9 $$; fi\nexec "+j.Path+" \"$@\"")
+		r, err := prepare(t.Context(), Options{Java: Java{Path: launcher, Version: j.Version}, Instructions: []string{"iadd"}, Length: 10, Methods: []Method{TSC}})
+		if err != nil {
+			t.Skip(err) // the time stamp counter can't be read here
+		}
+		defer os.RemoveAll(r.folder)
+		err = r.tryReference(t.Context())
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "killed")) {
+			t.Errorf("the %s machine is lost: %v, want %q", first, err, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package bytecode
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -165,8 +166,8 @@ func (r *running) libraryFor(p plannedStart) string {
 	return ""
 }
 
-// tryReference makes a virtual machine load the library that reads the time stamp counter. If that
-// fails, for example because programs may not be executed from the folder for temporary files, the run
+// tryReference makes a virtual machine load the library that reads the time stamp counter, and another one if that is
+// lost. If it fails, for example because programs may not be executed from the folder for temporary files, the run
 // continues without the reference.
 func (r *running) tryReference(ctx context.Context) error {
 	if r.library == "" {
@@ -177,19 +178,35 @@ func (r *running) tryReference(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var lost *lostMachine
+	for tries := 1; ; tries++ {
+		err = r.loadLibrary(ctx, folder, methods)
+		if tries == mostLosses || !errors.As(err, &lost) {
+			break
+		}
+	}
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if len(r.joint) == 0 {
+		remedy := "see whether this Java runs other programs"
+		if r.Mode == Interpreter {
+			remedy += fmt.Sprintf(", or time by %s, which needs no library", Nano)
+		}
+		return fmt.Errorf("%w: %s", err, remedy)
+	}
+	r.library = ""
+	r.series.Unused[TSC] = err.Error()
+	return nil
+}
+
+// loadLibrary starts a virtual machine with the library, and reads the time stamp counter once.
+func (r *running) loadLibrary(ctx context.Context, folder string, methods []Method) error {
 	vm, err := startMachine(r.Java, arguments(r.Java, r.Mode, folder, r.library, false), r.CPUs)
 	if err != nil {
 		return err
 	}
 	defer vm.stop()
 	_, err = vm.run(ctx, className(emptyName), rowWidth(timersOf(methods)), 1, startLimit)
-	if err == nil || ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if len(r.joint) == 0 {
-		return err
-	}
-	r.library = ""
-	r.series.Unused[TSC] = err.Error()
-	return nil
+	return err
 }
