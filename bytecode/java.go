@@ -40,7 +40,7 @@ func FindJava(ctx context.Context, path string) (Java, error) {
 	command.WaitDelay = time.Second
 	said, err := command.CombinedOutput()
 	if err != nil {
-		return Java{}, noJava(fmt.Sprintf("%s -version: %v; it said %q", launcher, err, excerpt(said)), "name another with its path")
+		return Java{}, noJava(fmt.Sprintf("%s -version: %v; it said %q", launcher, err, excerpt(said)), unsetOr("name another with its path"))
 	}
 	j := Java{Path: launcher}
 	j.Version, j.Name = parseVersion(said)
@@ -51,6 +51,17 @@ func FindJava(ctx context.Context, path string) (Java, error) {
 }
 
 const javaRemedy = "install a Java runtime, such as the package default-jre-headless of Debian and its kin"
+
+// unsetOr returns a remedy. If the environment has options for Java, which may be the cause, it is to unset them, or the
+// other one.
+func unsetOr(other string) string {
+	for _, variable := range []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"} {
+		if os.Getenv(variable) != "" {
+			return "unset " + variable + ", or " + other
+		}
+	}
+	return other
+}
 
 func noJava(detail, remedy string) *clock.Unavailable {
 	return &clock.Unavailable{Name: "java", Reason: clock.NotSupportedHere, Detail: detail, Remedy: remedy}

@@ -1,6 +1,7 @@
 package bytecode
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -80,6 +81,24 @@ func TestFindJavaRefuses(t *testing.T) {
 	}
 }
 
+// If an option in the environment may be the cause, the remedy names its variable.
+func TestRemedyForOptionsOfTheEnvironment(t *testing.T) {
+	broken := script(t, "echo 'Unrecognized VM option Foo' >&2; exit 1")
+	for _, c := range []struct{ variable, want string }{{"", "name another with its path"}, {"JAVA_TOOL_OPTIONS", "unset JAVA_TOOL_OPTIONS, or name another with its path"}} {
+		for _, v := range []string{"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"} {
+			t.Setenv(v, "")
+		}
+		if c.variable != "" {
+			t.Setenv(c.variable, "-XX:+Foo")
+		}
+		_, err := FindJava(t.Context(), broken)
+		var unavailable *clock.Unavailable
+		if !errors.As(err, &unavailable) || unavailable.Remedy != c.want {
+			t.Errorf("%q is set: %v, want %q", c.variable, err, c.want)
+		}
+	}
+}
+
 func TestFindJavaByHome(t *testing.T) {
 	launcher := script(t, "echo 'openjdk version \"21.0.1\"' >&2")
 	home := t.TempDir()
@@ -113,7 +132,7 @@ func FuzzAnswer(f *testing.F) {
 		if longs < headerLongs || longs > 1000 {
 			return
 		}
-		answer, err := readAnswer(bytes.NewReader(data), longs)
+		answer, err := readAnswer(bufio.NewReader(bytes.NewReader(data)), longs)
 		if err != nil {
 			return
 		}

@@ -2,6 +2,7 @@ package bytecode
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -114,13 +115,17 @@ func (m *virtualMachine) ask(class string, longs, block int) ([]int64, error) {
 }
 
 // readAnswer reads an answer of longs numbers, header included, and returns those after the header.
-func readAnswer(r io.Reader, longs int) ([]int64, error) {
-	var head [headerLongs]int64
-	if err := binary.Read(r, binary.BigEndian, head[:]); err != nil {
-		return nil, fmt.Errorf("it ended before it had answered: %w", err)
+func readAnswer(r *bufio.Reader, longs int) ([]int64, error) {
+	head := binary.BigEndian.AppendUint64(nil, magicLong)
+	head = binary.BigEndian.AppendUint64(head, uint64(longs))
+	got := make([]byte, len(head))
+	n, err := io.ReadFull(r, got)
+	if n > 0 && !bytes.Equal(got[:n], head[:n]) {
+		more, _ := r.Peek(r.Buffered())
+		return nil, fmt.Errorf("something else was written to its standard output: %q: %s", excerpt(append(got[:n], more...)), unsetOr("end what the launcher prints there"))
 	}
-	if head[0] != magicLong || head[1] != int64(longs) {
-		return nil, fmt.Errorf("its answer begins with %#x, %d, and not with %#x, %d: something else was written to its standard output", head[0], head[1], int64(magicLong), longs)
+	if err != nil {
+		return nil, fmt.Errorf("it ended before it had answered: %w", err)
 	}
 	answer := make([]int64, longs-headerLongs)
 	if err := binary.Read(r, binary.BigEndian, answer); err != nil {
@@ -224,13 +229,16 @@ func arguments(java Java, mode Mode, folder, library string, count bool) []strin
 	if java.Major() >= nativeAccess {
 		list = append(list, "--enable-native-access=ALL-UNNAMED")
 	}
+	if java.Major() >= unifiedLogging && !strings.Contains(java.Name, "OpenJ9") {
+		list = append(list, "-Xlog:disable", "-Xlog:all=warning:stderr")
+	}
 	list = append(list, modeArguments[mode]...)
 	return append(list, "-cp", folder, strings.ReplaceAll(harnessClass, "/", "."), library, counting)
 }
 
 // nativeAccess is the first Java version that warns of native methods unless they are allowed (JEP
-// 454, 472).
-const nativeAccess = 22
+// 454, 472). unifiedLogging is the first whose warnings go to standard output unless they are sent elsewhere (JEP 158).
+const nativeAccess, unifiedLogging = 22, 9
 
 // modeArguments are the arguments that choose what executes the sequences. The interpreter must not
 // replace pairs of instructions by combined ones while it runs. The compilers must also compile long

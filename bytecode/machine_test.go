@@ -135,16 +135,39 @@ func TestMachineEndsWithContext(t *testing.T) {
 	}
 }
 
-// A launcher's message on its standard output is not accepted as an answer.
+// A launcher's message on its standard output is not accepted as an answer, and the error shows it.
 func TestTalkativeMachine(t *testing.T) {
-	path := script(t, "echo warning: this is not what you want to hear, and it is long enough to be read as one; cat >/dev/null")
-	vm, err := startMachine(Java{Path: path}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
+	t.Setenv("JAVA_TOOL_OPTIONS", "-verbose")
+	for name, c := range map[string]struct{ says, want string }{
+		"long":  {"echo warning: this is not what you want to hear; cat >/dev/null", "warning: this is not what you want to hear"},
+		"short": {"echo hello", "hello"},
+	} {
+		vm, err := startMachine(Java{Path: script(t, c.says)}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := readAnswer(vm.out, 4+headerLongs)
+		vm.stop()
+		if err == nil || !strings.Contains(err.Error(), `output: "`+c.want+`": unset JAVA_TOOL_OPTIONS`) {
+			t.Errorf("%s: %v, %v", name, answer, err)
+		}
 	}
-	_, err = vm.run(t.Context(), "x", 4, 1, time.Minute)
-	if err == nil || !strings.Contains(err.Error(), "something else was written") {
-		t.Errorf("%v", err)
+}
+
+// Warnings and logs that the environment asks for don't go to standard output, where the answers are.
+func TestLogsStayOutOfAnswers(t *testing.T) {
+	if j := java(t); j.Major() < unifiedLogging {
+		t.Skip("this Java has no unified logging")
+	}
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Xlog:gc*")
+	vm, _ := small(t)
+	if _, err := vm.run(t.Context(), className("iadd"), 4, 1, time.Minute); err != nil {
+		t.Error(err)
+	}
+	for version, want := range map[string]bool{"1.8.0_402": false, "9.0.1": true, "25": true} {
+		if got := slices.Contains(arguments(Java{Version: version}, Interpreter, "", "", false), "-Xlog:disable"); got != want {
+			t.Errorf("Java %s: %v", version, got)
+		}
 	}
 }
 
