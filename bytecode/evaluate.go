@@ -120,7 +120,7 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 			}
 		}
 	}
-	found.judge(usable, all-usable)
+	found.judge(e.Mode, newSequence(in, f, 1).balance, usable, all-usable)
 	if n := e.fewestMachines(in, f, m); n < e.enoughMachines() {
 		found.Lower(stats.Suspect, "%d of %d virtual machines gave a time, and each lays out code and memory anew, so that a trusted time needs %d: let the run take longer, or leave the machine alone", n, started, e.enoughMachines())
 	}
@@ -130,9 +130,6 @@ func (e *evaluation) measured(in *Instruction, f Form, m Method) Measured {
 	if m == Bernoulli || m == Discrete {
 		ticks, ones := e.balanced(in, f, tickSource(Discrete)), e.balanced(in, f, tickSource(Bernoulli))
 		found.judgeTicks(ticks.Value - ones.Value)
-	}
-	if balance := newSequence(in, f, 1).balance; len(balance) > 0 && found.Time.Value < enoughNs && e.Mode == Interpreter {
-		found.Lower(stats.Suspect, "the sequence takes no longer than what balances it (%v) does by itself: instructions of two kinds may follow one another faster than those of one", balance)
 	}
 	return found
 }
@@ -180,23 +177,36 @@ func (e *evaluation) interpreted(in *Instruction, f Form) (name, why string) {
 }
 
 // An interval is too wide if its half-width exceeds wide times the value, and useless if it exceeds the
-// value. A half-width of at most enoughNs is always narrow enough.
+// value. A half-width of at most enoughNs is always narrow enough. If a time is within nothingNs of zero, which is less
+// than any processor takes for an instruction, a compiler has removed the instructions.
 const (
-	wide     = 0.1
-	enoughNs = 0.01
+	wide      = 0.1
+	enoughNs  = 0.01
+	nothingNs = 0.05
 )
 
-func (found *Measured) judge(usable, slow int) {
+// judge lowers the verdict for what the time itself shows. balance names the instructions whose times are taken off.
+func (found *Measured) judge(mode Mode, balance []string, usable, slow int) {
 	half := found.Time.HalfWidth()
 	share := half / math.Abs(found.Time.Value)
+	most := math.Abs(found.Time.Value) + half
+	nothing := mode != Interpreter && found.Time.Lo <= 0 && most <= nothingNs
 	switch {
 	case math.IsNaN(half):
 		found.Lower(stats.Suspect, "it was measured once, so that nothing tells how well: let the run take longer")
+	case nothing:
+		found.Lower(stats.Suspect, "the compiler leaves nothing of it that can be told from zero: it takes less than %.2f ns", math.Max(0.01, math.Ceil(100*most)/100))
 	case half <= enoughNs:
 	case share > 1:
 		found.Lower(stats.Unusable, "it is known to ± %.3f ns, which is more than it takes: let the run take longer", half)
 	case share > wide:
 		found.Lower(stats.Suspect, "it is known to ± %.0f %%: let the run take longer, or leave the machine alone", 100*share)
+	}
+	switch {
+	case mode == Interpreter && len(balance) > 0 && found.Time.Value < enoughNs:
+		found.Lower(stats.Suspect, "the sequence takes no longer than what balances it (%v) does by itself: instructions of two kinds may follow one another faster than those of one", balance)
+	case found.Time.Hi < 0 && !nothing:
+		found.Lower(stats.Suspect, "it comes out below zero by more than its uncertainty: what is taken off takes longer by itself than in the sequence")
 	}
 	if slow > usable {
 		found.Lower(stats.Suspect, "the machine was slow in %d of %d stretches, which are left out: leave it alone", slow, slow+usable)

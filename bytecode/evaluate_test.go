@@ -114,3 +114,31 @@ func TestFewMachinesAreSuspect(t *testing.T) {
 		t.Errorf("i2l rests on %d machines, and none has timed pop2", n)
 	}
 }
+
+// A time that can't be told from zero is not trusted, and neither is one below zero. In compiled modes that is what is left
+// of most instructions, and a longer run does not change it.
+func TestNothingIsLeft(t *testing.T) {
+	for _, c := range []struct {
+		mode          Mode
+		value, half   float64
+		verdict       stats.Verdict
+		says, saysNot string
+	}{
+		{C1, -0.0003, 0.002, stats.Suspect, "less than 0.01 ns", "longer"},
+		{C2, 0, 0, stats.Suspect, "less than 0.01 ns", "longer"},
+		{C2, 0.001, 0.014, stats.Suspect, "less than 0.02 ns", "longer"},
+		{C2, -0.02, 0.005, stats.Suspect, "less than 0.03 ns", "longer"},
+		{C2, 0.01, 0.07, stats.Unusable, "let the run take longer", "nothing"},
+		{C2, 0.02, 0.002, stats.Trusted, "", "nothing"},
+		{C2, -0.2, 0.01, stats.Suspect, "below zero", "nothing"},
+		{Interpreter, -0.2, 0.01, stats.Suspect, "below zero", "nothing"},
+		{Interpreter, 0.02, 0.002, stats.Trusted, "", "nothing"},
+	} {
+		found := Measured{Time: stats.Estimate{Value: c.value, Lo: c.value - c.half, Hi: c.value + c.half}, Judgement: stats.NewJudgement()}
+		found.judge(c.mode, nil, 4, 0)
+		said := strings.Join(found.Reasons, "; ")
+		if found.Verdict != c.verdict || !strings.Contains(said, c.says) || strings.Contains(said, c.saysNot) {
+			t.Errorf("%s, %v ± %v: %s, %q, want %s, %q", c.mode, c.value, c.half, found.Verdict, found.Reasons, c.verdict, c.says)
+		}
+	}
+}

@@ -113,6 +113,33 @@ func TestBytecodeLedByTheReference(t *testing.T) {
 	}
 }
 
+// Where the interval reaches to zero, ± is a time. A single instruction "takes". In the column of another mode, an unusable
+// time is not shown.
+func TestBytecodeNearZero(t *testing.T) {
+	h := record.NewHeader("bytecode", &machine.Machine{}, 1)
+	near := aTiming("iadd", bytecode.Arithmetic, bytecode.Homogeneous, 1)
+	near.Measured = near.Measured[:1]
+	near.Measured[0].Time = stats.Estimate{Value: -0.0003, Lo: -0.0123, Hi: 0.0117, Unit: "ns"}
+	unusable := aTiming("iadd", bytecode.Arithmetic, bytecode.Homogeneous, 7)
+	for i := range unusable.Measured {
+		unusable.Measured[i].Lower(stats.Unusable, "it was not compiled")
+	}
+	results := []*bytecode.Result{
+		{Mode: bytecode.C1, Timings: []bytecode.Timing{near}, Judgement: stats.NewJudgement()},
+		{Mode: bytecode.C2, Timings: []bytecode.Timing{unusable}, Judgement: stats.NewJudgement()},
+	}
+	var b bytes.Buffer
+	showText(&b, documentOf(h, results, bytecode.Choice{Methods: bytecode.Methods()}), Style{})
+	for _, want := range []string{"by " + string(near.Measured[0].Method), "iadd -0.0003000 ns 0.012 ns", "1 instruction takes -0.0003"} {
+		if !strings.Contains(squeezed(b.String()), want) {
+			t.Errorf("%q is missing in\n%s", want, &b)
+		}
+	}
+	if strings.Contains(b.String(), "6.9") || strings.Contains(b.String(), "7.0") {
+		t.Errorf("the unusable time is shown in\n%s", &b)
+	}
+}
+
 // An interrupted run may have no results at all.
 func TestBytecodeOfNothing(t *testing.T) {
 	h := record.NewHeader("bytecode", &machine.Machine{}, 1)

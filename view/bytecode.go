@@ -77,13 +77,15 @@ func instructionTable(d record.Bytecode) Section {
 	}
 	t.Columns = append(t.Columns, words("group", "verdict", "page:reasons")...)
 	for _, i := range d.Instructions {
-		row := []any{strong(i.Mnemonic), i.Kind, formName(i.Form), written(i.Time), plusMinus(i.Time)}
+		row := []any{strong(i.Mnemonic), i.Kind, formName(i.Form), written(i.Time), instructionError(i.Time)}
 		if beside {
 			row = append(row, written(i.TSC), offReference(i))
 		}
 		for _, other := range d.Others {
 			text := ""
-			if j, ok := other.Instruction(i.Mnemonic, i.Form); ok {
+			if j, ok := other.Instruction(i.Mnemonic, i.Form); ok && j.Verdict == stats.Unusable {
+				text = stats.Unknown
+			} else if ok {
 				text = fixed(j.Time.Value, 3) + " ns" // compiled code may take far less than a nanosecond
 			}
 			row = append(row, text)
@@ -91,6 +93,15 @@ func instructionTable(d record.Bytecode) Section {
 		t.row(append(row, groupName(i), i.Verdict, joined(i.Reasons))...)
 	}
 	return Section{Title: "Every instruction", Table: t}
+}
+
+// instructionError writes half the width of the interval as a share of the value; as a time if the interval reaches to
+// zero, as that of compiled code may.
+func instructionError(e stats.Estimate) string {
+	if e.Lo <= 0 {
+		return stats.Duration(e.HalfWidth(), 2)
+	}
+	return plusMinus(e)
 }
 
 // formName returns the form's name, empty for the usual form.
@@ -205,15 +216,19 @@ func spread(r bytecode.Report) Section {
 	}
 	slices.SortStableFunc(outliers, func(a, b analysis.Timing) int { return cmp.Compare(b.Ns, a.Ns) })
 	name := stats.Count(m.Instructions, "instruction")
+	take := "take"
+	if m.Instructions == 1 {
+		take = "takes"
+	}
 	t := boxTable()
 	t.box(name, m, outliers)
 	s := Section{
-		Title: fmt.Sprintf("How long %s take", name),
+		Title: "How long " + name + " " + take,
 		Lead: "The box reaches from the first to the third quartile. The whiskers end at the last times within 1.5 times its length; what lies beyond is an outlier. " +
 			"Of a conditional branch it is the time when it does not jump. As Figure 2 of Lambert and Power (2008).",
 		Legend: boxKeys, Charts: []Chart{boxChart("Distribution of the times", []Row{box(name, m, outliers)})}, Table: t,
-		Lines: []Line{{Strong: name, Text: fmt.Sprintf("take %s to %s: median %s, quartiles %s and %s, mean %s.",
-			duration(m.MinNs), duration(m.MaxNs), duration(m.MedianNs), duration(m.Q1Ns), duration(m.Q3Ns), duration(m.MeanNs))}},
+		Lines: []Line{{Strong: name, Text: fmt.Sprintf("%s %s to %s: median %s, quartiles %s and %s, mean %s.",
+			take, duration(m.MinNs), duration(m.MaxNs), duration(m.MedianNs), duration(m.Q1Ns), duration(m.Q3Ns), duration(m.MeanNs))}},
 	}
 	if len(outliers) > 0 {
 		s.Notes = []Line{labelled("outliers", "%s", timings(outliers)), labelled("in 2008", "%s", timings(analysis.Lambert.Outliers))}

@@ -115,7 +115,7 @@ func machinesBeside(a, b bytecode.Report) Section {
 	var points []XY
 	t := table(words("instruction", "form"), numbers(runName(a), runName(b)))
 	for _, i := range a.Instructions {
-		if j, ok := b.Instruction(i.Mnemonic, i.Form); ok && stats.IsFinite(i.Time.Value) && stats.IsFinite(j.Time.Value) {
+		if j, ok := b.Instruction(i.Mnemonic, i.Form); ok && usableTime(i) && usableTime(j) {
 			t.row(i.Mnemonic, i.Form, written(i.Time), written(j.Time))
 			points = append(points, XY{i.Time.Value, j.Time.Value, fmt.Sprintf("%s, %s: %s and %s", i.Mnemonic, i.Form, written(i.Time), written(j.Time))})
 		}
@@ -127,6 +127,10 @@ func machinesBeside(a, b bytecode.Report) Section {
 		Title: runName(b) + " beside " + runName(a), In: OnPage, Lead: "The same instructions in both. On the line they take as long.",
 		Charts: []Chart{equality(runName(a), runName(b), points)}, Table: t,
 	}
+}
+
+func usableTime(i bytecode.InstructionReport) bool {
+	return stats.IsFinite(i.Time.Value) && i.Verdict != stats.Unusable
 }
 
 // equality returns a chart of points with the line on which both values are equal.
