@@ -66,9 +66,16 @@ func TestBest(t *testing.T) {
 	}
 }
 
+func TestMeasureOfNothing(t *testing.T) {
+	if r, err := Measure(nil); err == nil || !strings.Contains(err.Error(), "no function") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestPlansOutOfRange(t *testing.T) {
 	for want, spoil := range map[string]func(*Plan){
-		"choose 1 or more":       func(p *Plan) { p.K = 0 },
+		"K is 0: choose 1 to":    func(p *Plan) { p.K = 0 },
+		"choose 1 to 1048576 (3": func(p *Plan) { p.K = math.MaxInt },
 		"choose a share":         func(p *Plan) { p.Epsilon = -0.1 },
 		"choose 40 to":           func(p *Plan) { p.K, p.MaxTrials = 40, 30 },
 		"choose 0 to 2048":       func(p *Plan) { p.MinTrials = 10000 },

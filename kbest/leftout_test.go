@@ -2,6 +2,7 @@ package kbest
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"chronoscope/machine"
@@ -49,6 +50,25 @@ func TestSlowCallsOnASharedCore(t *testing.T) {
 		c.Samples = append(c.Samples, Sample{N: 1, Use: machine.ThreadUse{CPUNs: int64(times * 1e6)}, Rejected: Shared})
 		if got := c.leftOutMoves(); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%v times as long: it moves the mean by %v, want %v", times, got, want)
+		}
+	}
+}
+
+// Where the samples that were left out are the fast ones, a call takes less with them: not "-13 % more", and they are not
+// the slow ones.
+func TestFastSamplesAreLeftOut(t *testing.T) {
+	for ns, want := range map[int64]string{2e6: "takes 40 % less on the whole: they may be the usual ones", 20e6: "takes 50 % more on the whole: they may be the slow ones"} {
+		c := conclusion{m: &measurement{}, Result: &Result{Judgement: stats.NewJudgement()}}
+		for range 3 {
+			c.Samples = append(c.Samples, Sample{N: 1, Use: machine.ThreadUse{CPUNs: 10e6}})
+		}
+		for range 3 {
+			c.Samples = append(c.Samples, Sample{N: 1, Use: machine.ThreadUse{CPUNs: ns}, Rejected: Preempted})
+		}
+		c.full = []*Sample{&c.Samples[0]}
+		c.judgeWhole()
+		if said := strings.Join(c.Reasons, "; "); !strings.Contains(said, want) {
+			t.Errorf("%d ns: %q, want %q", ns, said, want)
 		}
 	}
 }

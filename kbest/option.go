@@ -1,6 +1,9 @@
 package kbest
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Option changes how [Measure] measures.
 type Option func(*options)
@@ -42,6 +45,9 @@ func Before(f func()) Option {
 // reaches the caller and all settings are restored. If there is an error during the measurement, the result
 // comes with it, as far as it got.
 func Measure(f func(), with ...Option) (*Result, error) {
+	if f == nil {
+		return nil, errors.New("kbest: there is no function to measure")
+	}
 	o := options{ctx: context.Background(), plan: DefaultPlan}
 	o.subject.Run = calls(f)
 	for _, option := range with {

@@ -56,8 +56,8 @@ const (
 // check returns an error if a value of the plan is out of range. The error says what is allowed.
 func (p Plan) check() error {
 	switch {
-	case p.K < 1:
-		return fmt.Errorf("kbest: K is %d: choose 1 or more (3 is usual)", p.K)
+	case p.K < 1 || p.K > mostTrials:
+		return fmt.Errorf("kbest: K is %d: choose 1 to %d (3 is usual)", p.K, mostTrials)
 	case p.MaxTrials < p.K || p.MaxTrials > mostTrials:
 		return fmt.Errorf("kbest: at most %d trials for K = %d: choose %d to %d trials", p.MaxTrials, p.K, p.K, mostTrials)
 	case p.MinTrials < 0 || p.MinTrials > p.MaxTrials:

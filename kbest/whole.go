@@ -1,6 +1,7 @@
 package kbest
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -280,14 +281,27 @@ func (c *conclusion) judgeWhole() {
 		c.Lower(stats.Suspect, "samples take up to %.2g times as long as the fastest, and nothing tells whether the work itself varies or what shares its core, caches or memory slows it: the figure is the mean of all", slow)
 	}
 	if by := c.shortTake(); math.Abs(by) > leftOutShare && c.Estimate.Statistic == Mean {
-		c.Lower(stats.Suspect, "a call takes %+.2g %% more in samples of %d calls than in those of %d: its cost depends on the time that passes between calls, or on what runs between samples, and nothing tells how it is called elsewhere", 100*by, c.Calls, c.surveys[0].N)
+		c.Lower(stats.Suspect, "a call takes %s in samples of %d calls than in those of %d: its cost depends on the time that passes between calls, or on what runs between samples, and nothing tells how it is called elsewhere", moreOrLess(by), c.Calls, c.surveys[0].N)
 	}
 	if bytes := allocatedBytes(c.Samples); bytes*collectorNs > collectorShare*c.Estimate.Value {
 		c.Lower(stats.Suspect, allocates, bytes, "samples")
 	}
 	if by := c.leftOutMoves(); math.Abs(by) > leftOutShare {
-		c.Lower(stats.Suspect, "with the samples that were left out a call takes %+.2g %% more on the whole: they may be the slow ones", 100*by)
+		which := "slow"
+		if by < 0 {
+			which = "usual"
+		}
+		c.Lower(stats.Suspect, "with the samples that were left out a call takes %s on the whole: they may be the %s ones", moreOrLess(by), which)
 	}
+}
+
+// moreOrLess writes a share in percent: "13 % more", and "13 % less" for a negative share.
+func moreOrLess(by float64) string {
+	word := "more"
+	if by < 0 {
+		word = "less"
+	}
+	return fmt.Sprintf("%.2g %% %s", 100*math.Abs(by), word)
 }
 
 // shortErrors is the number of standard errors by which two means have to differ.
@@ -327,7 +341,7 @@ func (c *conclusion) slowTimes() float64 {
 	return stats.Quantile(perCall, slowRank) / perCall[0]
 }
 
-// leftOutMoves returns by what share the mean grows with the samples that were left out for what happened while
+// leftOutMoves returns by what share the mean grows, or shrinks if it is negative, with the samples that were left out for what happened while
 // they ran. These count with their CPU time at the reference rate. Long calls are preempted and migrated more
 // often than short ones, and the core's rate changes during more of them.
 func (c *conclusion) leftOutMoves() float64 {
