@@ -205,9 +205,21 @@ func judged(d record.Comparison) found {
 		}
 	}
 	if !isComparable {
-		r.failed = fmt.Errorf("nothing that %s holds could be compared: the others lack it, or it is unusable: name records of the same programs, benchmarks or clocks", d.Subjects[0])
+		r.failed = fmt.Errorf("nothing that %s holds could be compared: %s: name records of the same programs, benchmarks or clocks, measured in the same way", d.Subjects[0], whyIncomparable(d))
 	}
 	return r
+}
+
+// whyIncomparable returns the first reason why values could not be compared.
+func whyIncomparable(d record.Comparison) string {
+	for _, row := range d.Rows {
+		for _, c := range row.Changes {
+			if c != nil && len(c.Reasons) > 0 {
+				return c.Reasons[0]
+			}
+		}
+	}
+	return "the others lack it"
 }
 
 // canBeWorse reports whether a limit applies to a change: the quantity must have a better

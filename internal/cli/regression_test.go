@@ -164,6 +164,24 @@ func TestRegressionInRecords(t *testing.T) {
 	}
 }
 
+// If nothing could be compared, the error says why: not that the others lack it, if they have it measured in another way.
+func TestWhyNothingIsComparable(t *testing.T) {
+	row := func(c *record.ComparisonChange) record.ComparisonRow {
+		return record.ComparisonRow{Topic: "bytecode", Name: "iadd", Quantity: "time", Better: "lower", Values: []*record.ComparisonValue{{}, {}}, Changes: []*record.ComparisonChange{c}}
+	}
+	for want, rows := range map[string][]record.ComparisonRow{
+		"could be compared: the others lack it: name":                       {row(nil)},
+		"could be compared: timed by discrete, and timed by tsc: name":      {row(nil), row(&record.ComparisonChange{Outcome: "incomparable", Reasons: []string{"timed by discrete, and timed by tsc"}})},
+		"could be compared: the other is unusable: it was not steady: name": {row(&record.ComparisonChange{Outcome: "incomparable", Reasons: []string{"the other is unusable: it was not steady"}})},
+	} {
+		d := record.Comparison{Subjects: []string{"old", "new"}, Origins: make([]record.Origin, 2), Rows: rows}
+		err := settings{mostRegression: math.NaN()}.outcome(judged(d))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // A command that fails in the second record can't be told, whichever of its times the first record knows. Beside another
 // tool's wall times it once had no row, and another command that could be compared made the status 0.
 func TestFailureBesideWallTimes(t *testing.T) {

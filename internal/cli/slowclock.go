@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -199,6 +200,9 @@ func seats(allowed, asked []int) (measuring, counting []int) {
 func (e *slowExperiment) open(ctx context.Context) error {
 	var err error
 	if e.fine, err = e.rated(ctx, env.Clocks()...); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			return fmt.Errorf("--max-time: %v is over before the fine clock is calibrated: give more", e.flags.maxTime)
+		}
 		return fmt.Errorf("no fine clock to compare with: %w", err)
 	}
 	source := e.fine

@@ -58,6 +58,20 @@ func TestMethodsAreBounded(t *testing.T) {
 	}
 }
 
+// A time that is over before the clock is calibrated is not a machine without a clock.
+func TestTooShortToCalibrate(t *testing.T) {
+	flags := &slowFlags{maxTime: time.Nanosecond, methods: []string{"classic"}}
+	e := &slowExperiment{flags: flags, call: &call{}, time: flags.budget(time.Now)}
+	if err := e.open(t.Context()); err == nil || err.Error() != "--max-time: 1ns is over before the fine clock is calibrated: give more" {
+		t.Errorf("%v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := e.open(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended by the user: %v", err)
+	}
+}
+
 // --max-time 300ms once took 20 to 45 s beside load. The simulated thread has no CPU for most of the
 // time, the preparation takes half of the time, and no timer of the Go runtime fires.
 func TestSlowClockKeepsItsTimeBesideLoad(t *testing.T) {
