@@ -86,7 +86,7 @@ func (r *Result) reports(unit string) bool {
 // decide sets the outcome from the pairs.
 func (c *Comparison) decide(tolerance float64, seed uint64) {
 	c.Comparison = c.pairs.Compare(tolerance, seed)
-	if c.placed.grown { // the first layouts have more pairs
+	if c.placed.grown && stats.IsFinite(c.placed.centre) { // the first layouts have more pairs
 		c.Ratio.Value = math.Exp(c.placed.centre)
 	}
 	lo, hi := c.placed.bounds((1 - stats.Confidence) / 2)
@@ -101,6 +101,10 @@ func (c *Comparison) decide(tolerance float64, seed uint64) {
 		c.Why = "one of both is unusable"
 	case n < leastPairs:
 		c.Why = fmt.Sprintf("%d pairs of repetitions are too few to tell, %d are needed", n, leastPairs)
+	case c.Outcome == stats.Undecided && c.Zeros > 0 && !(stats.IsFinite(c.Ratio.Lo) && stats.IsFinite(c.Ratio.Hi)):
+		c.Why = "too many values are 0 to bound the ratio"
+	case c.Outcome == stats.Undecided && c.placed.layouts == 1:
+		c.Why = "the pairs are of one layout only"
 	case c.Outcome == stats.Undecided:
 		c.Why = fmt.Sprintf("the interval of the ratio goes from %.4g to %.4g, beyond what counts as the same", c.Ratio.Lo, c.Ratio.Hi)
 	}

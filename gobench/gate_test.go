@@ -422,6 +422,42 @@ func TestZeroOfAMetric(t *testing.T) {
 	}
 }
 
+// Where few values are 0, each of eight layouts has a ratio of its own, and a metric that doubled is beyond a limit of 5 %. Where
+// no pair has a ratio, no layout has one, and nothing says NaN.
+func TestZerosInLayouts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 8))
+	of := func(value, zeros float64) *Result {
+		r := &Result{Benchmark: Benchmark{Layouts: make([]string, 8)}}
+		for i := range 24 {
+			v := value * math.Exp(0.05*rng.NormFloat64())
+			if rng.Float64() < zeros {
+				v = 0
+			}
+			r.Repetitions = append(r.Repetitions, Repetition{Layout: 1 + i%8, Many: Observation{N: 9, Metrics: []Metric{{Unit: "misses", Value: v}}}})
+		}
+		return r
+	}
+	plan := Plan{Gate: &Gate{Limit: math.NaN(), Metrics: map[string]float64{"misses": 0.05}}}
+	judge := func(a, b *Result) Judged { return Judge([]Comparison{CompareMetric(a, b, "misses", 1)}, plan)[0] }
+	beyond := 0
+	for range 20 {
+		if judge(of(100, 0.05), of(200, 0.05)).Side == stats.Beyond {
+			beyond++
+		}
+	}
+	if beyond < 18 { // without zeros, 20
+		t.Errorf("%d of 20 are beyond the limit", beyond)
+	}
+	if j := judge(of(100, 1), of(200, 0)); j.Side != stats.Beyond {
+		t.Errorf("some after none: %s", j.Side)
+	}
+	for _, zeros := range []float64{0.3, 0.6, 0.9} {
+		if j := judge(of(100, zeros), of(100, zeros)); j.Side == stats.Beyond || strings.Contains(j.Why+j.WhyOpen, "NaN") || strings.Contains(j.Why+j.WhyOpen, "Inf") {
+			t.Errorf("%g of the values are 0: %s, %q, %q", zeros, j.Side, j.Why, j.WhyOpen)
+		}
+	}
+}
+
 // 20 % more misses, where a quarter of the values is 0, passed a limit of 11 % as within it: the ratio was 1.1. With
 // allocations the same holds if they are mostly above 0. Unchanged ones are within it.
 func TestZerosDoNotHideAChange(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 
 // placement describes the scatter between layouts.
 type placement struct {
-	// layouts is the number of layouts drawn at random that have pairs; 0 if there is only the usual one.
+	// layouts is the number of layouts drawn at random whose pairs have a centre; 0 if there is only the usual one.
 	layouts int
 	// looks is the factor by which a P value grows, since the test is made at several looks, and perhaps with more layouts.
 	looks float64
 	grown bool // more layouts were linked, and count
 	// deviation is the standard deviation of the logarithms of the ratios between layouts; 0 without layouts, and NaN if no
-	// layout has two pairs.
+	// layout has two pairs, or a pair has no ratio, since a value is 0.
 	deviation float64
 	// centre and ofCentres are the mean and the standard deviation of the layouts' centres, which also scatter because the pairs
 	// of a layout do. They are logarithms; NaN if fewer than two layouts have pairs.
@@ -36,10 +36,10 @@ func (c *Comparison) place(b Benchmark, made []Repetition) {
 	if p.own = math.NaN(); len(b.Layouts) == 0 {
 		return
 	}
-	groups := make([][]float64, 1+len(b.Layouts))
-	for i, x := range c.pairs.Logs() {
+	all, groups, members := c.pairs, make([][]float64, 1+len(b.Layouts)), make([][]int, 1+len(b.Layouts))
+	for i, x := range all.Logs() {
 		layout := made[c.at[i]].Layout
-		groups[layout] = append(groups[layout], x)
+		groups[layout], members[layout] = append(groups[layout], x), append(members[layout], i)
 	}
 	p.looks, p.grown = looksAtLayouts, b.grows() && b.grown() && allHavePairs(groups[1:])
 	switch {
@@ -58,18 +58,19 @@ func (c *Comparison) place(b Benchmark, made []Repetition) {
 	c.pairs, c.at = *c.pairs.Only(drawn), at
 	var means, centres []float64
 	within, freedom, inverse := 0., 0., 0.
-	for _, g := range groups[1:] {
-		if len(g) == 0 {
-			continue
+	for i, g := range groups[1:] {
+		centre := all.LogCentre(members[1+i])
+		if !stats.IsFinite(centre) {
+			continue // no pairs, or too many values of a metric are 0
 		}
 		mean := stat.Mean(g, nil)
-		means, centres = append(means, mean), append(centres, stats.Median(g))
+		means, centres = append(means, mean), append(centres, centre)
 		for _, x := range g {
 			within += (x - mean) * (x - mean)
 		}
 		freedom, inverse = freedom+float64(len(g)-1), inverse+1/float64(len(g))
 	}
-	p.own, p.layouts = math.Exp(stats.Median(groups[0])), len(centres)
+	p.own, p.layouts = math.Exp(all.LogCentre(members[0])), len(centres)
 	p.deviation, p.centre, p.ofCentres = math.NaN(), math.NaN(), math.NaN()
 	if p.layouts > 1 {
 		p.centre, p.ofCentres = stat.MeanStdDev(centres, nil)

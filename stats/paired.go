@@ -114,6 +114,16 @@ func (p *Pairs) ratiosOfSums() []float64 {
 	return all
 }
 
+// LogCentre returns the median of the logarithms of the ratios of the pairs with these indices. If a metric has a 0, it is that of
+// the ratios of two sums of two pairs each, and not finite if too many values are 0. It is NaN without pairs.
+func (p *Pairs) LogCentre(these []int) float64 {
+	q := p.Only(these)
+	if q.zeros() > 0 {
+		return Median(logarithms(q.ratiosOfSums()))
+	}
+	return Median(q.Logs())
+}
+
 // differences returns the second value of each pair minus limit times the first. For two values of 0 it is bothZero.
 func (p *Pairs) differences(limit, bothZero float64) []float64 {
 	all := make([]float64, p.Len())

@@ -18,10 +18,10 @@ func Quantile(sorted []float64, p float64) float64 {
 	}
 	rank := p * float64(len(sorted)-1)
 	below := int(rank)
-	if below+1 == len(sorted) {
+	share := rank - float64(below)
+	if share == 0 { // the next one may be infinite, or missing
 		return sorted[below]
 	}
-	share := rank - float64(below)
 	return sorted[below] + share*(sorted[below+1]-sorted[below])
 }
 
