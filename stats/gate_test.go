@@ -117,6 +117,24 @@ func TestZerosLeaveTheRatioAsItIs(t *testing.T) {
 	}
 }
 
+// Who is the first of two subjects does not matter, also where differences are ties but for the rounding of a ratio: 11 after 10 is as
+// far from equal as 10 after 11.
+func TestTiesBesideZerosHaveNoSide(t *testing.T) {
+	looks := LooksFor(FalseAlarms)
+	for _, c := range [][2]float64{{10, 11}, {12, 13}, {49, 50}, {0.1, 0.3}} {
+		first := slices.Concat([]float64{0}, slices.Repeat(c[:1], 26), slices.Repeat(c[1:], 13))
+		second := slices.Concat([]float64{0}, slices.Repeat(c[1:], 26), slices.Repeat(c[:1], 13))
+		there, _ := RatiosOfMetric(first, second, false, 0)
+		back, _ := RatiosOfMetric(second, first, false, 0)
+		if above, below := there.Beyond(looks, 1), back.Below(looks, 1); above != below {
+			t.Errorf("%v: P is %g, and %g after a swap", c, above, below)
+		}
+		if p, q := there.Compare(0, 1).P, back.Compare(0, 1).P; p != q {
+			t.Errorf("%v: the permutation test gives %g, and %g after a swap", c, p, q)
+		}
+	}
+}
+
 // Equal subjects, and one that is worse by just the limit, raise an alarm at any look in at most one of 100 cases, whatever
 // the share of zeros and the scatter: in 22 of 1,000 or more by chance in one of 1,000. 95 % of the intervals hold the ratio: 74 of
 // 1,000 or more do not by chance in one of 1,000.

@@ -133,8 +133,10 @@ func (p *Pairs) differences(limit, bothZero float64) []float64 {
 			all[i] = bothZero
 		case x == 0:
 			all[i] = y
+		case y/x == limit:
+			all[i] = 0
 		default:
-			all[i] = x * (y/x - limit) // 0 if the ratio is the limit, whatever x is
+			all[i] = y - limit*x // at a limit of 1, swapping the two changes the sign only
 		}
 	}
 	return all
