@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -131,6 +132,32 @@ func TestTiesBesideZerosHaveNoSide(t *testing.T) {
 		}
 		if p, q := there.Compare(0, 1).P, back.Compare(0, 1).P; p != q {
 			t.Errorf("%v: the permutation test gives %g, and %g after a swap", c, p, q)
+		}
+	}
+}
+
+// 10,000 pairs with a 0 took a gigabyte. The ratio hardly depends on a choice of their sums, and its bounds allow for the choice.
+func TestZerosInManyPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 12))
+	pairs, _ := RatiosOfMetric(zeroOrAbout(rng, 5000, 0.2, 100, 0.5), zeroOrAbout(rng, 5000, 0.2, 108, 0.5), false, 0)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c, j := pairs.Compare(0, 1), pairs.Joint(2)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 { // all sums of two are 100 MB
+		t.Errorf("%d bytes", used)
+	}
+	if !c.Ratio.Covers(1.08) || c.Ratio.Hi-c.Ratio.Lo > 0.1 || j.Lo > c.Ratio.Lo || j.Hi < c.Ratio.Hi {
+		t.Errorf("%+v, %+v", c.Ratio, j)
+	}
+	// Of a million pairs, the choice of a hundred thousand sums alone moves the rank by 1.96 standard deviations of a count of heads.
+	if rank := lowestSum(1e6, tail); rank > 50_000-310 || rank < 50_000-340 {
+		t.Errorf("the rank is %d", rank)
+	}
+	for _, chance := range []float64{tail, 1e-4} {
+		all := float64(mostForAllSums+1) * float64(mostForAllSums+2) / 2
+		if exact, chosen := float64(lowestSignedRank(mostForAllSums+1, chance))/all, float64(lowestSum(mostForAllSums+1, chance))/maxPairs; chosen > exact || chosen < exact-0.01 {
+			t.Errorf("a chance of %g: %g of the sums, and %g of all", chance, chosen, exact)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -102,16 +103,39 @@ func (p *Pairs) zeros() (n int) {
 	return n
 }
 
-// ratiosOfSums returns the ratio of the sums of any two pairs, including a pair with itself, in any order.
-func (p *Pairs) ratiosOfSums() []float64 {
+// mostForAllSums is the largest number of pairs of which all sums of two are used: no more than [maxPairs] sums.
+const mostForAllSums = 446
+
+// ratiosOfSums returns the ratio of the sums of any two pairs, including a pair with itself, in any order; a fixed pseudo-random choice
+// of maxPairs of them if there are more than mostForAllSums pairs.
+func (p *Pairs) ratiosOfSums() (all []float64) {
 	n := p.Len()
-	all := make([]float64, 0, n*(n+1)/2)
+	add := func(i, j int) {
+		all = append(all, ratioOf(p.first[i]+p.first[j], p.second[i]+p.second[j]))
+	}
+	if n > mostForAllSums {
+		random := rand.New(rand.NewPCG(1963, uint64(n)))
+		for range maxPairs {
+			add(random.IntN(n), random.IntN(n))
+		}
+		return all
+	}
 	for i := range n {
 		for j := i; j < n; j++ {
-			all = append(all, ratioOf(p.first[i]+p.first[j], p.second[i]+p.second[j]))
+			add(i, j)
 		}
 	}
 	return all
+}
+
+// lowestSum returns what [lowestSignedRank] does, among the sums of two of n pairs that ratiosOfSums uses. A random choice of them
+// adds to the variance of the rank.
+func lowestSum(n int, chance float64) int {
+	if n <= mostForAllSums {
+		return lowestSignedRank(n, chance)
+	}
+	variance := float64(2*n+1)/6/float64(n)/float64(n+1) + 1/(4.*maxPairs) // of the share of the sums
+	return max(0, int(maxPairs*(0.5+distuv.UnitNormal.Quantile(chance)*math.Sqrt(variance))))
 }
 
 // LogCentre returns the median of the logarithms of the ratios of the pairs with these indices. If a metric has a 0, it is that of
@@ -182,7 +206,7 @@ func (p *Pairs) Append(more Pairs) {
 // with a probability of at most chance. They are NaN if there are too few pairs.
 func (p *Pairs) LogBounds(chance float64) (lo, hi float64) {
 	if p.zeros() > 0 {
-		all, rank := p.ratiosOfSums(), lowestSignedRank(p.Len(), chance)
+		all, rank := p.ratiosOfSums(), lowestSum(p.Len(), chance)
 		if rank < 1 {
 			return math.NaN(), math.NaN()
 		}
