@@ -86,7 +86,7 @@ func (r *Result) reports(unit string) bool {
 // decide sets the outcome from the pairs.
 func (c *Comparison) decide(tolerance float64, seed uint64) {
 	c.Comparison = c.pairs.Compare(tolerance, seed)
-	if c.placed.grown && stats.IsFinite(c.placed.centre) { // the first layouts have more pairs
+	if c.placed.grown && stats.IsFinite(c.placed.centre) && !math.IsNaN(c.Ratio.Value) { // the first layouts have more pairs
 		c.Ratio.Value = math.Exp(c.placed.centre)
 	}
 	lo, hi := c.placed.bounds((1 - stats.Confidence) / 2)

@@ -99,11 +99,11 @@ func TestZerosLeaveTheRatioAsItIs(t *testing.T) {
 		{"all", every(1, 1), every(1, 1), false, 1, math.NaN(), 1},
 		{"none, then some", every(1, 1), slices.Repeat([]float64{5}, 40), false, math.Inf(1), 100, math.NaN()},
 		{"some, then none", slices.Repeat([]float64{5}, 40), every(1, 1), false, 0, math.NaN(), 1},
-		{"hardly any", every(1, 1), append(every(1, 1)[:38], 1, 1), false, 1, math.NaN(), 1},
+		{"equal, and mostly none", append(every(1, 1)[:38], 1, 1), append(every(1, 1)[:38], 1, 1), false, 1, math.NaN(), 1},
 	} {
 		pairs, _ := RatiosOfMetric(c.first, c.second, c.isRate, 0)
 		got := pairs.Compare(0.02, 1)
-		if math.Abs(got.Ratio.Value-c.ratio) > 1e-9 || got.Zeros == 0 {
+		if !(math.Abs(got.Ratio.Value-c.ratio) <= 1e-9 || got.Ratio.Value == c.ratio) || got.Zeros == 0 {
 			t.Errorf("%s: %+v, want %g", c.name, got, c.ratio)
 		}
 		if p := pairs.Beyond(looks, c.beyond); !math.IsNaN(c.beyond) && p > FalseAlarms {
@@ -133,6 +133,25 @@ func TestTiesBesideZerosHaveNoSide(t *testing.T) {
 		if p, q := there.Compare(0, 1).P, back.Compare(0, 1).P; p != q {
 			t.Errorf("%v: the permutation test gives %g, and %g after a swap", c, p, q)
 		}
+	}
+}
+
+// Where both are mostly 0, a hundred times as many passed as the same, and as within any limit. Two sums of 0 tell nothing of the ratio.
+func TestMostlyZerosLeaveNoRatio(t *testing.T) {
+	looks := LooksFor(FalseAlarms)
+	rng := rand.New(rand.NewPCG(4, 13))
+	for _, zeros := range []float64{0.8, 0.9} {
+		for range 10 {
+			pairs, _ := RatiosOfMetric(zeroOrAbout(rng, 100, zeros, 1, 0.1), zeroOrAbout(rng, 100, zeros, 100, 0.1), false, 0)
+			c := pairs.Compare(0.04, 1)
+			if _, hi := pairs.Bounds(looks, tail); !math.IsNaN(c.Ratio.Value) || c.Ratio.Lo != 0 || !math.IsInf(c.Ratio.Hi, 1) || c.Outcome != Undecided || !math.IsInf(hi, 1) {
+				t.Errorf("%g of the values are 0: %+v, at most %g", zeros, c, hi)
+			}
+		}
+	}
+	pairs, _ := RatiosOfMetric(make([]float64, 40), append(make([]float64, 38), 1, 1), false, 0)
+	if c := pairs.Compare(0.04, 1); !math.IsNaN(c.Ratio.Value) || c.Outcome != Undecided {
+		t.Errorf("hardly any after none: %+v", c)
 	}
 }
 

@@ -106,26 +106,33 @@ func (p *Pairs) zeros() (n int) {
 // mostForAllSums is the largest number of pairs of which all sums of two are used: no more than [maxPairs] sums.
 const mostForAllSums = 446
 
+// areEqual reports whether the two values of each pair are the same, so that the ratio is 1 also if they are 0.
+func (p *Pairs) areEqual() bool { return slices.Equal(p.first, p.second) }
+
 // ratiosOfSums returns the ratio of the sums of any two pairs, including a pair with itself, in any order; a fixed pseudo-random choice
-// of maxPairs of them if there are more than mostForAllSums pairs.
-func (p *Pairs) ratiosOfSums() (all []float64) {
+// of maxPairs of them if there are more than mostForAllSums pairs. Two sums of 0 have no ratio, and are only counted.
+func (p *Pairs) ratiosOfSums() (all []float64, without int) {
 	n := p.Len()
 	add := func(i, j int) {
-		all = append(all, ratioOf(p.first[i]+p.first[j], p.second[i]+p.second[j]))
+		if x, y := p.first[i]+p.first[j], p.second[i]+p.second[j]; x > 0 || y > 0 {
+			all = append(all, ratioOf(x, y))
+		} else {
+			without++
+		}
 	}
 	if n > mostForAllSums {
 		random := rand.New(rand.NewPCG(1963, uint64(n)))
 		for range maxPairs {
 			add(random.IntN(n), random.IntN(n))
 		}
-		return all
+		return all, without
 	}
 	for i := range n {
 		for j := i; j < n; j++ {
 			add(i, j)
 		}
 	}
-	return all
+	return all, without
 }
 
 // lowestSum returns what [lowestSignedRank] does, among the sums of two of n pairs that ratiosOfSums uses. A random choice of them
@@ -143,7 +150,8 @@ func lowestSum(n int, chance float64) int {
 func (p *Pairs) LogCentre(these []int) float64 {
 	q := p.Only(these)
 	if q.zeros() > 0 {
-		return Median(logarithms(q.ratiosOfSums()))
+		ratios, _ := q.ratiosOfSums()
+		return Median(logarithms(ratios))
 	}
 	return Median(q.Logs())
 }
@@ -203,12 +211,21 @@ func (p *Pairs) Append(more Pairs) {
 }
 
 // LogBounds bounds the centre of the logarithms of the ratios at a single look. Each bound is wrong
-// with a probability of at most chance. They are NaN if there are too few pairs.
-func (p *Pairs) LogBounds(chance float64) (lo, hi float64) {
-	if p.zeros() > 0 {
-		all, rank := p.ratiosOfSums(), lowestSum(p.Len(), chance)
+// with a probability of at most chance. They are NaN if there are too few pairs, and infinite if too many values of a metric are 0:
+// two sums of 0 may have any ratio, so that they lie beyond either bound.
+func (p *Pairs) LogBounds(chance float64) (lo, hi float64) { return p.logBounds(chance, p.areEqual()) }
+
+// logBounds is LogBounds of the first pairs. areEqual says whether all pairs are equal.
+func (p *Pairs) logBounds(chance float64, areEqual bool) (lo, hi float64) {
+	if p.zeros() > 0 && !areEqual {
+		rank := lowestSum(p.Len(), chance)
 		if rank < 1 {
 			return math.NaN(), math.NaN()
+		}
+		all, without := p.ratiosOfSums()
+		rank -= without
+		if rank < 1 {
+			return math.Inf(-1), math.Inf(1)
 		}
 		place(all, []int{rank - 1, len(all) - rank})
 		return math.Log(all[rank-1]), math.Log(all[len(all)-rank])
@@ -287,20 +304,24 @@ func (p *Pairs) Only(these []int) *Pairs {
 // truth less often.
 //
 // If a metric has a 0, the ratio is the median of the ratios of two sums of two pairs each, and its bounds are those of
-// [Pairs.LogBounds]; infinite where the first subject has 0 only, or nearly so.
+// [Pairs.LogBounds]; infinite where the first subject has 0 only, or nearly so. It is NaN, from 0 to infinity, if too many values of
+// both are 0.
 func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 	p = p.leastDisturbed()
 	c := Comparison{Ratio: MedianOrRange(p.middle, "ratio"), P: math.NaN(), Zeros: p.zeros()}
 	c.Ratio.Lo, c.Ratio.Hi = MedianOrRange(p.low, "").Lo, MedianOrRange(p.high, "").Hi
 	differences := logarithms(p.middle)
-	if c.Zeros > 0 {
+	if p.zeros() > 0 && !p.areEqual() {
 		differences = p.differences(1, 0)
-		all := p.ratiosOfSums()
-		middle := (len(all) - 1) / 2
-		place(all, []int{middle})
-		c.Ratio.Value = all[middle]
 		if lo, hi := p.LogBounds(tail); !math.IsNaN(lo) {
 			c.Ratio.Lo, c.Ratio.Hi = math.Exp(lo), math.Exp(hi)
+		}
+		c.Ratio.Value = math.NaN()
+		if c.Ratio.Lo > 0 || !math.IsInf(c.Ratio.Hi, 1) {
+			all, _ := p.ratiosOfSums()
+			middle := (len(all) - 1) / 2
+			place(all, []int{middle})
+			c.Ratio.Value = all[middle]
 		}
 	}
 	if probability, err := PairedPermutationTest(differences, seed); err == nil {
@@ -315,7 +336,7 @@ func (p *Pairs) Compare(tolerance float64, seed uint64) Comparison {
 func (p *Pairs) Joint(comparisons int) Joint {
 	p = p.leastDisturbed()
 	j := JointBounds(p.low, p.high, comparisons)
-	if p.zeros() > 0 {
+	if p.zeros() > 0 && !p.areEqual() {
 		lo, hi := p.LogBounds(FalseAlarms / float64(comparisons))
 		j.Lo, j.Hi = math.Exp(lo), math.Exp(hi)
 	}
@@ -349,9 +370,10 @@ func (p *Pairs) Below(looks Looks, limit float64) float64 {
 // chance. They are NaN if there are too few pairs.
 func (p *Pairs) Bounds(looks Looks, chance float64) (lo, hi float64) {
 	lo, hi = math.NaN(), math.NaN()
+	areEqual := p.areEqual()
 	for j, n := range looks.upTo(p.Len()) {
 		q := p.First(n)
-		low, high := q.LogBounds(chance * shareOfLook(j))
+		low, high := q.logBounds(chance*shareOfLook(j), areEqual)
 		if math.IsNaN(low) {
 			continue
 		}
