@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,7 +141,8 @@ func RemoveTree(ctx context.Context, tree string) {
 
 // Explain adds to an error of the go command in the revision what is special about its checkout, and what can
 // be done: the revision has no go.mod, or its go.mod replaces a module by a folder outside of the repository,
-// which is not found from a checkout elsewhere, or the working tree has a go.work or Go files that the revision lacks.
+// which is not found from a checkout elsewhere, or it lacks Go files of the working tree, or a go.work that names a module of
+// which the error speaks.
 func (r *Revision) Explain(ctx context.Context, err error) error {
 	root := r.around("go.mod")
 	if root == "" {
@@ -154,9 +156,9 @@ func (r *Revision) Explain(ctx context.Context, err error) error {
 		return fmt.Errorf("the go.mod of commit %.10s replaces %s by %s, a folder outside of the repository, and the commit was checked out elsewhere (%s): write the folder's absolute path, move the folder into the repository, or give a copy of go.mod with the absolute path by GOFLAGS=-modfile=FILE: %w",
 			r.Commit, module, folder, r.tree, err)
 	}
-	if workspace := Workspace(ctx, r.checkout); workspace != "" && r.NoWorkspace {
-		if _, untracked := git(ctx, filepath.Dir(workspace), "ls-files", "--error-unmatch", "--", filepath.Base(workspace)); untracked != nil {
-			return fmt.Errorf("commit %.10s was compiled without %s, which git does not track: let git track it, or name its modules in go.mod: %w", r.Commit, workspace, err)
+	if workspace := Workspace(ctx, r.checkout); workspace != "" && r.NoWorkspace && r.namesAnother(ctx, err) {
+		if _, untracked := git(ctx, r.checkout, "ls-files", "--error-unmatch", "--", workspace); untracked != nil {
+			return fmt.Errorf("commit %.10s was compiled without %s, which git does not track here: name the modules that it needs in its go.mod, or let git track a go.work: %w", r.Commit, workspace, err)
 		}
 		return fmt.Errorf("commit %.10s has no go.work, and was compiled with the modules that its go.mod names: choose a revision that has one: %w", r.Commit, err)
 	}
@@ -164,6 +166,16 @@ func (r *Revision) Explain(ctx context.Context, err error) error {
 		return fmt.Errorf("commit %.10s lacks Go files that git does not track, such as %s: if it needs them, let git track them: %w", r.Commit, file, err)
 	}
 	return err
+}
+
+// namesAnother reports whether an error names a module of the working tree's go.work other than the revision's own: one that the
+// revision may lack.
+func (r *Revision) namesAnother(ctx context.Context, err error) bool {
+	modules, failed := tool(ctx, r.checkout, "go", "list", "-m")
+	own, unknown := toolWith(ctx, append(gitcommand.Elsewhere(), "GOWORK=off"), r.around("go.mod"), "go", "list", "-m")
+	return failed == nil && unknown == nil && slices.ContainsFunc(strings.Fields(modules), func(module string) bool {
+		return module != strings.TrimSpace(own) && strings.Contains(err.Error(), module)
+	})
 }
 
 // untracked returns a Go file that git does not track, in the folder of which the revision was checked out; empty if there is none.

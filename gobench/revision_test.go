@@ -82,11 +82,25 @@ func TestExplainedByWhatGitDoesNotTrack(t *testing.T) {
 	says("all Go files are tracked", "go: it failed")
 	write(repository, "gen.go", "package m\n")
 	says("a generated file", "commit 0123456789 lacks Go files that git does not track, such as gen.go: ")
-	write(repository, "go.work", "go 1.21\n\nuse .\n")
+	for name, text := range map[string]string{"lib/go.mod": "module example.com/lib\n\ngo 1.21\n", "go.work": "go 1.21\n\nuse (\n\t.\n\t./lib\n)\n"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(repository, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(repository, name, text)
+	}
+	says("an error that no workspace explains", "commit 0123456789 lacks Go files")
+	failed = errors.New("go: # example.com/m\n./m.go:3:9: undefined: x")
+	says("an error of its own module", "commit 0123456789 lacks Go files")
+	failed = errors.New("m.go:3:8: no required module provides package example.com/lib/x; to add it:\n\tgo get example.com/lib/x")
 	says("a workspace", "commit 0123456789 was compiled without ")
 	add("go.work")
 	says("a tracked workspace", "commit 0123456789 has no go.work, and was compiled with the modules")
-	r.NoWorkspace = false
+	r.checkout = filepath.Join(repository, "lib")
+	if _, err := git(ctx, r.checkout, "init", "-q"); err != nil {
+		t.Fatal(err)
+	}
+	says("a workspace that another repository tracks", "commit 0123456789 was compiled without ")
+	r.checkout, r.NoWorkspace, failed = repository, false, errors.New("go: it failed")
 	add("gen.go")
 	says("what both have", "go: it failed")
 }
