@@ -47,7 +47,8 @@ func CheckOut(ctx context.Context, dir, revision, tree string) (*Revision, error
 	}
 	r := &Revision{Commit: commit, checkout: dir, tree: tree}
 	r.Dir = filepath.Join(tree, strings.TrimRight(prefix, "\r\n"))
-	if _, err := git(ctx, dir, "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", "--force", tree, r.Commit); err != nil {
+	env := gitcommand.ToCheckOut(gitcommand.Environment(ctx, dir))
+	if _, err := toolWith(ctx, env, dir, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", "--force", tree, r.Commit); err != nil {
 		r.Remove()
 		return nil, fmt.Errorf("checking %s out: %w", revision, err)
 	}

@@ -63,6 +63,11 @@ func ToKeep(env []string) []string {
 	return without(env, []string{"GIT_QUARANTINE_PATH", "GIT_OBJECT_DIRECTORY"})
 }
 
+// ToCheckOut returns the environment for git commands that make a worktree, from that of other commands. In a hook that decides on a
+// push, git sets no HEAD of a worktree either, since the commit may be dropped with the push. The worktree is removed before that, and
+// the pushed objects stay readable.
+func ToCheckOut(env []string) []string { return without(env, []string{"GIT_QUARANTINE_PATH"}) }
+
 // repository returns the folder of the repository that git finds in a folder, the same one for all its worktrees; nil if it
 // finds none.
 func repository(ctx context.Context, folder string, env []string) os.FileInfo {
