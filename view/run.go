@@ -351,8 +351,8 @@ func measuredNotes(all []stats.Pair) (lines []Line) {
 // zeroNotes says of which metrics the ratio is one of sums, since some values are 0.
 func zeroNotes(all []stats.Pair) (lines []Line) {
 	for _, p := range all {
-		if p.Zeros == 0 || p.Ratio.Lo == 1 && p.Ratio.Hi == 1 {
-			continue // nothing depends on it
+		if p.Zeros == 0 || p.Ratio.Lo == 1 && p.Ratio.Hi == 1 && p.PValue.Known() && p.PValue.Value() == 1 {
+			continue // all pairs are equal, so that nothing depends on it
 		}
 		text := fmt.Sprintf("%s of %s beside %s: a value is 0 in %d of %d pairs, so the ratio is the median of the ratios of two pairs' sums", p.Metric, p.B, p.A, p.Zeros, p.Ratio.N)
 		if !stats.IsFinite(p.Ratio.Value) {

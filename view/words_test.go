@@ -114,9 +114,13 @@ func TestZerosWithoutARatio(t *testing.T) {
 	if line.Strong != "worse, beyond the limit:" || line.Text != "n of b beside a: too many values are 0 for a ratio" {
 		t.Errorf("%+v", line)
 	}
-	equal := stats.Pair{A: "a", B: "b", Metric: "n", Ratio: stats.Estimate{Value: 1, Lo: 1, Hi: 1}, Zeros: 24}
+	equal := stats.Pair{A: "a", B: "b", Metric: "n", Ratio: stats.Estimate{Value: 1, Lo: 1, Hi: 1}, PValue: stats.FloatOf(1), Zeros: 24}
 	if notes := zeroNotes([]stats.Pair{p, equal, {A: "a", B: "b"}}); len(notes) != 1 || !strings.Contains(notes[0].Text, "a value is 0 in 24 of 24 pairs") {
 		t.Errorf("%+v", notes)
+	}
+	equal.PValue = stats.FloatOf(0.75) // the interval is that of ties
+	if notes := zeroNotes([]stats.Pair{equal}); len(notes) != 1 {
+		t.Errorf("where not all pairs are equal: %+v", notes)
 	}
 }
 

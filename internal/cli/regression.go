@@ -102,8 +102,11 @@ func rivalsOf(pairs []stats.Pair) (all []rival) {
 			}
 		}
 		why := ""
-		if p.Zeros > 0 && !stats.IsFinite(p.Ratio.Hi) {
+		switch {
+		case p.Zeros > 0 && !stats.IsFinite(p.Ratio.Hi):
 			why = "too many values are 0 to bound the ratio: look at both values"
+		case p.Zeros > 0 && p.Ratio.Lo <= 1 && p.Joint != nil && !p.Joint.Hi.Known():
+			why = "too many values are 0 to bound the ratio at each look: look at both values, or measure for longer (--max-time)"
 		}
 		all = append(all, rival{
 			ratio: p.Ratio, joint: jointOf(p), why: why, slower: p.Outcome == stats.Slower, undecided: p.Outcome == stats.Undecided,
@@ -274,7 +277,7 @@ func (r rival) unknown(allowed float64) string {
 	case math.IsNaN(r.ratio.Hi):
 		return "the ratio has no interval, as the runs of one or both are too few or unusable: see their reasons"
 	case r.ratio.Lo > 1+r.limit.Or(allowed):
-		return fmt.Sprintf("by itself it is beyond the limit (%.4g to %.4g times as long), but too few pairs were measured to rule out a false alarm: measure for longer (--max-time)", r.ratio.Lo, r.ratio.Hi)
+		return fmt.Sprintf("by itself it is beyond the limit (a ratio of %.4g to %.4g), but too few pairs were measured to rule out a false alarm: measure for longer (--max-time)", r.ratio.Lo, r.ratio.Hi)
 	}
 	return fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure for longer (--max-time), or on a calmer machine", r.ratio.Lo, r.ratio.Hi)
 }

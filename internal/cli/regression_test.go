@@ -381,6 +381,26 @@ func TestMetricBelowZeroCantBeTold(t *testing.T) {
 	}
 }
 
+// Of a metric nothing takes long, also where the message is that of times.
+func TestMetricBeyondTheLimitByItself(t *testing.T) {
+	p := pairOf(stats.Slower, 3, 2, 4)
+	p.Metric, p.Joint.Side, p.Joint.Limit = "n", stats.Open, stats.FloatOf(0.05)
+	err := gate(rivalsOf([]stats.Pair{p}), gateRule{allowed: 0, flag: "--gate", given: "n=5%"}).err()
+	if err == nil || !strings.Contains(err.Error(), "by itself it is beyond the limit (a ratio of 2 to 4)") || strings.Contains(err.Error(), "long as") {
+		t.Errorf("%v", err)
+	}
+}
+
+// An interval from 1 to 1 was given as the reason for which a limit is undecided, where zeros leave no bound at each look.
+func TestZerosThatLeaveNoBoundAtEachLook(t *testing.T) {
+	p := pairOf(stats.Same, 1, 1, 1)
+	p.Metric, p.Zeros, p.Joint.Side, p.Joint.Hi = "n", 20, stats.Open, stats.Float{}
+	err := gate(rivalsOf([]stats.Pair{p}), gateRule{allowed: 0, flag: "--gate", given: "n=5%"}).err()
+	if err == nil || !strings.Contains(err.Error(), "can't be told: too many values are 0 to bound the ratio at each look") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Where zeros leave no upper bound, the message was that the runs are too few or unusable.
 func TestZerosThatLeaveNoBound(t *testing.T) {
 	p := pairOf(stats.Undecided, 1, 0, math.NaN())
