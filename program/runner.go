@@ -67,7 +67,7 @@ var closing sync.RWMutex
 
 func newRunner(setting Setting) *runner {
 	closing.Lock()
-	closing.Unlock()
+	defer closing.Unlock()
 	r := &runner{setting: setting, launcher: process.NewLauncher(), root: setting.Root, cpus: setting.CPUs, found: map[string]string{}, begun: true}
 	if r.root == nil {
 		r.root = os.DirFS("/")
