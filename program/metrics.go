@@ -21,6 +21,7 @@ type Metric struct {
 
 	of     func(*Run) float64 // the value that the system tells; NaN if unknown
 	traced bool               // only traced runs have it
+	least  float64            // of a count: see [stats.RatiosOfMetric]
 }
 
 // Output is what a run wrote to one stream: all of it, or with IsCut its last [OutputKept] bytes.
@@ -32,14 +33,17 @@ type Output struct {
 // OutputKept is the number of bytes that are kept of a stream.
 const OutputKept = 1 << 20
 
+// leastCount is a median of a count below which one more or less, as in a first run, is no change.
+const leastCount = 0.5
+
 // SystemMetrics are the metrics that the system tells of a run, with their names in documents.
 var SystemMetrics = []Metric{
 	{Name: "cpu_ns", Unit: "ns", of: (*Run).ownCPUNs},
 	{Name: "max_rss_bytes", Unit: "bytes", of: func(r *Run) float64 { return knownCount(r.MaxRSSBytes) }, traced: true},
-	{Name: "minor_faults", Unit: "faults", of: func(r *Run) float64 { return float64(r.MinorFaults) }},
-	{Name: "major_faults", Unit: "faults", of: func(r *Run) float64 { return float64(r.MajorFaults) }},
-	{Name: "voluntary_switches", Unit: "switches", of: func(r *Run) float64 { return float64(r.VoluntarySwitches) }},
-	{Name: "involuntary_switches", Unit: "switches", of: func(r *Run) float64 { return float64(r.InvoluntarySwitches) }},
+	{Name: "minor_faults", Unit: "faults", least: leastCount, of: func(r *Run) float64 { return float64(r.MinorFaults) }},
+	{Name: "major_faults", Unit: "faults", least: leastCount, of: func(r *Run) float64 { return float64(r.MajorFaults) }},
+	{Name: "voluntary_switches", Unit: "switches", least: leastCount, of: func(r *Run) float64 { return float64(r.VoluntarySwitches) }},
+	{Name: "involuntary_switches", Unit: "switches", least: leastCount, of: func(r *Run) float64 { return float64(r.InvoluntarySwitches) }},
 }
 
 // knownCount returns the number n, or NaN if n is 0 or less, which stands for an unknown number.
@@ -248,7 +252,7 @@ func CompareMetric(a, b *Result, i int, tolerance float64, seed uint64) Comparis
 			first, second = append(first, before), append(second, value)
 		}
 	}
-	c.pairs, _ = stats.RatiosOfMetric(first, second, stats.IsRate(c.Metric), 0)
+	c.pairs, _ = stats.RatiosOfMetric(first, second, stats.IsRate(c.Metric), a.Command.Metrics[i].least)
 	c.decide(tolerance, seed)
 	return c
 }

@@ -199,6 +199,25 @@ func TestZerosOfAMetricAreGated(t *testing.T) {
 	}
 }
 
+// One page fault in one of 40 runs left a limit undecided for ever, and the command ended with 1. Five in each run are found.
+func TestStrayCountsAreNoChange(t *testing.T) {
+	gate := stats.Gate{Limit: math.NaN(), Metrics: map[string]float64{"n": 0.05}, FalseAlarms: stats.FalseAlarms}
+	count := written("n")
+	count.least = leastCount
+	stray := append([]string{"1"}, slices.Repeat([]string{"0"}, 39)...)
+	results := measuredMetrics(t, 40, 0, []Metric{count}, stray, []string{"0"}, []string{"5"})
+	for i, want := range map[int]stats.Side{1: stats.Within, 2: stats.Beyond} {
+		if p := Judge([]Comparison{CompareMetric(results[0], results[i], 0, 0.02, 1)}, gate)[0]; p.Joint.Side != want {
+			t.Errorf("%d: %+v, %+v", i, p, p.Joint)
+		}
+	}
+	for _, m := range SystemMetrics {
+		if isCount := m.Unit == "faults" || m.Unit == "switches"; isCount != (m.least > 0) {
+			t.Errorf("%s: a count: %v, least %g", m.Name, isCount, m.least)
+		}
+	}
+}
+
 // Values below 0 were called missing, though all runs had them.
 func TestMetricsBelowZeroHaveNoRatio(t *testing.T) {
 	results := measuredMetrics(t, 12, 0, []Metric{written("n")}, []string{"-5"}, []string{"-3"}, []string{"x"})
