@@ -184,6 +184,10 @@ func (m model) stretches(deviation float64) [][]float64 {
 				scale += m.stay[b-1]
 			}
 			most := floats.Max(product)
+			if most == 0 { // no level suits both, and a float64 holds no smaller probability
+				all[a][b] = math.Inf(-1)
+				continue
+			}
 			floats.Scale(1/most, product)
 			scale += math.Log(most)
 			all[a][b] = scale + math.Log(floats.Sum(product)/float64(len(product)))

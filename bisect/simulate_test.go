@@ -512,6 +512,14 @@ func TestPosteriorByEnumeration(t *testing.T) {
 	}
 }
 
+// Commits that no common level suits have a step between them.
+func TestPosteriorOfFarCommits(t *testing.T) {
+	points := []point{{commit: 0, freedom: math.MaxInt16, exact: true}, {commit: 3, centre: 3, error: 1e-4, freedom: 900, layouts: 16, scatter: 1e-4}, {commit: 5, centre: 6, error: 1e-4, freedom: 900, layouts: 4, scatter: 1e-4}}
+	if got := stepProbabilities(points); !(got[0] > 0.9) || !(got[1] > 0.9) {
+		t.Errorf("probabilities %v", got)
+	}
+}
+
 // likelihood is that of a point at a level, by the textbook's density of Student's t.
 func likelihood(m model, i int, level, deviation float64) float64 {
 	p, span := m.points[i], m.levels[len(m.levels)-1]-m.levels[0]
