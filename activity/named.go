@@ -280,7 +280,7 @@ const untold = causes
 
 // fill returns the pieces of a gap with causes for the untold ones, which are restNs long together, and joins neighbours of
 // one cause and culprit. A short rest is the way into an interrupt or another thread and back, and belongs to the piece
-// that it follows, or at the beginning to the one that it leads to. In a gap that the recording made, it is the recording's
+// that it follows, or at the beginning to that to which it leads. In a gap that the recording made, it is the recording's
 // own. A longer one is the host's, unless the trace knows another cause.
 func (t *Trace) fill(pieces []Piece, g Gap, restNs, entryNs float64, obscure bool) (joined []Piece) {
 	rest, taken := g.Cause, entryNs

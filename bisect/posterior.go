@@ -40,7 +40,7 @@ func (p point) scatters(deviation float64) float64 {
 	return distuv.ChiSquared{K: freedom}.LogProb(math.Max(tiniest, freedom*p.scatter*p.scatter/each)) - math.Log(each)
 }
 
-// tiniest stands for a scatter of 0, of which the likelihood of any deviation would be infinite.
+// tiniest stands for a scatter of 0: the likelihood of any deviation would be infinite.
 const tiniest = 1e-9
 
 // The prior of the model.

@@ -68,7 +68,7 @@ func TestInterpretedIsUnusable(t *testing.T) {
 	}
 }
 
-// The table of the interpreter's times shows no unusable time beside them.
+// The table of the interpreter's times shows no unusable time next to them.
 func TestUnusableTimesAreNotCompared(t *testing.T) {
 	compiled := &Result{Mode: C2, Judgement: stats.NewJudgement(), Timings: []Timing{
 		timed("ldiv", Homogeneous, map[Method]float64{TSC: 5}),

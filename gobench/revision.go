@@ -179,7 +179,7 @@ func (r *Revision) namesAnother(ctx context.Context, err error) bool {
 	})
 }
 
-// untracked returns a Go file that git does not track, in the folder of which the revision was checked out; empty if there is none.
+// untracked returns a Go file that git does not track, in the folder whose revision was checked out; empty if there is none.
 func (r *Revision) untracked(ctx context.Context) string {
 	files, err := git(ctx, r.checkout, "ls-files", "-z", "--others", "--", "*.go")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Systems for CI take a file's path from the top of the repository. From a module in a subfolder they once got one from there,
-// which named no file, or another one, and from a folder beside the package none. A folder's name may hold a pattern.
+// which named no file, or another one, and from a folder next to the package none. A folder's name may hold a pattern.
 func TestLocatedInTheRepository(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("it asks git")

@@ -43,7 +43,7 @@ func (p *progress) end() {
 	}
 }
 
-// replace writes a line over the one that is shown. The terminal may have become narrower since: what it wrapped then
+// replace writes a line over what is shown. The terminal may have become narrower since: what it wrapped then
 // can't be removed.
 func (p *progress) replace(line string, width int) {
 	rest := min(columnsOf(p.line), width-1) - columnsOf(line)

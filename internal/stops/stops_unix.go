@@ -40,7 +40,7 @@ var settling sync.Mutex
 const mostDelay = 100 * time.Millisecond
 
 // settle waits until continued counts the signals that this process has got so far. The Go runtime delivers signals
-// later, from a goroutine of its own; so this process sends itself one more, and waits for that. This takes some 50 µs.
+// later, from a goroutine of its own; so this process sends itself one more, and waits for that, some 50 µs.
 // The thread that handles SIGCONT may have to wait for a CPU meanwhile; then settle waits for it, for at most the time more.
 // Beside 10 competitors, 11 of 1500 stops were missed without that, and none with 1 ms.
 func settle(more time.Duration) {
