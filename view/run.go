@@ -120,10 +120,8 @@ func programInWords(p program.Report, unit stats.TimeUnit) Section {
 			labelled("CPU", "%s (%s): user %s, system %s", unit.Duration(p.CPU.Value, 3), stats.Percent(p.CPU.Value/p.Wall.Value), unit.Duration(u.user, 3), unit.Duration(u.system, 3)),
 			labelled("waiting", "%s for a CPU, %s blocked; switches: %s involuntary, %s voluntary",
 				unit.Duration(p.RunqueueWaitNs.Value(), 3), unit.Duration(p.BlockedNs.Value(), 3), tally(u.involuntary), tally(u.voluntary)),
-			labelled("memory", "%s at most; page faults: %s minor, %s major", size(p.MaxRSSBytes), tally(u.minor), tally(u.major)))
-		if p.Method != "" { // a run counts
-			s.Lines = append(s.Lines, labelled("method", "%s: %s", p.Method, p.Explanation))
-		}
+			labelled("memory", "%s at most; page faults: %s minor, %s major", size(p.MaxRSSBytes), tally(u.minor), tally(u.major)),
+			labelled("method", "%s: %s", p.Method, p.Explanation))
 		s.Lines = append(s.Lines, percentileLines(p, unit)...)
 	}
 	if len(p.Reasons) == 0 {
