@@ -28,6 +28,7 @@ const (
 	policyChange // it asks for a scheduling policy other than the normal ones
 	clockRead    // it tells the time
 	usageRead    // it tells what the program used, and how often it was preempted
+	uptimeRead   // it tells for how many seconds the machine has been up, and how busy it is
 	tracing      // it fails if the program is traced
 	fileOpened   // it opens a file for reading, which may tell how long the program has waited
 )
@@ -84,7 +85,7 @@ var notedCalls = func() map[uint64]notedCall {
 		unix.SYS_CLOCK_GETTIME:      {what: clockRead, form: clockTime},
 		unix.SYS_GETTIMEOFDAY:       {what: clockRead},
 		unix.SYS_TIMES:              {what: clockRead},
-		unix.SYS_SYSINFO:            {what: clockRead},
+		unix.SYS_SYSINFO:            {what: uptimeRead},
 		unix.SYS_ADJTIMEX:           {what: clockRead},
 		unix.SYS_CLOCK_ADJTIME:      {what: clockRead},
 		unix.SYS_GETITIMER:          {what: clockRead},

@@ -44,8 +44,9 @@ type Command struct {
 	// not all are counted, and the program continues.
 	NoteWaits bool
 	// NoteClocks has the tracer stop the program when it reads clocks: see [Run.ClockReads]. The program's clocks
-	// are then set back by the time for which it waited for a CPU and for its tracer. So the program does what it
-	// would do alone, even if it works until some time. This costs about a tenth of its CPU time, and about 0.2 µs
+	// are then set back by the time for which it waited for a CPU and for its tracer, and so is the uptime that
+	// sysinfo(2) tells with NoteWaits, whose load averages are 0. So the program does what it would do alone, even
+	// if it works until some time. This costs about a tenth of its CPU time, and about 0.2 µs
 	// a reading.
 	NoteClocks bool
 	// NoteOpens has the tracer, with NoteWaits and NoteClocks, stop the program at each file that it opens, to

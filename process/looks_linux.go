@@ -104,17 +104,17 @@ func (l *looks) begin(thread int) {
 		delete(l.of, process) // the looks of the previous program do not matter to this one
 	}
 	base, functions, err := vdsoOf(thread)
+	at, first := base+functions[clockGettime], firstLimits()
 	if err == nil {
-		err = writeClockCode(thread, base, functions)
+		err = errors.Join(writeClockCode(thread, base, functions), writeLimits(thread, at, first))
 	}
 	if err != nil {
 		l.keep(fmt.Errorf("finding looks at clocks: %w", err))
 		return
 	}
-	at := base + functions[clockGettime]
 	l.traps[at+trapOffset] = true
 	if l.why != nil {
-		l.keep(l.allow(thread, at, l.waitedNs))
+		l.keep(l.allow(thread, at, first, readClocks(), l.waitedNs))
 	}
 }
 
@@ -124,31 +124,32 @@ type clockLimit struct{ StopAtNs, OffNs int64 }
 
 const limitBytes = 16
 
+// firstLimits returns the limits before any look: each clock stops the program, but those of CPU time, which it may
+// always read.
+func firstLimits() (limits [clocks]clockLimit) {
+	for _, id := range cpuClocks {
+		limits[id].StopAtNs = math.MaxInt64
+	}
+	return limits
+}
+
 // allow lets the program read its clocks without being stopped: for lookAfterNs, or from now on if l.why says that not
-// all readings are counted. at is the address of clockCode, and offNs is what clockCode subtracts from the times that
-// it shows.
-func (l *looks) allow(thread int, at uintptr, offNs int64) error {
-	var limits [clocks]clockLimit
-	now := monotonicNs()
+// all readings are counted. at is the address of clockCode, were are the limits there, and offNs is what clockCode
+// subtracts from the times that it shows.
+func (l *looks) allow(thread int, at uintptr, were [clocks]clockLimit, now readings, offNs int64) error {
+	limits := were
 	for id := range limits {
-		switch {
-		case clockOfCPUTime(uint32(id)):
-			limits[id] = clockLimit{StopAtNs: math.MaxInt64}
-		case l.why != nil:
-			limits[id] = clockLimit{math.MaxInt64, offNs}
-		default:
-			limits[id] = clockLimit{now + aheadNs(int32(id)) + lookAfterNs, offNs}
+		if clockOfCPUTime(uint32(id)) {
+			continue
 		}
+		limits[id] = clockLimit{now[id] + lookAfterNs, offNs}
+		if l.why != nil {
+			limits[id].StopAtNs = math.MaxInt64
+		}
+		were[id].OffNs = offNs
 	}
 	// Memory is written word by word while other threads read clocks: the offsets come first. With a later limit and the offset
 	// before, a thread would show a time that no other shows for a while.
-	were, err := limitsOf(thread, at)
-	if err != nil {
-		return err
-	}
-	for id := range were {
-		were[id].OffNs = limits[id].OffNs
-	}
 	return errors.Join(writeLimits(thread, at, were), writeLimits(thread, at, limits))
 }
 
@@ -160,24 +161,27 @@ func writeLimits(thread int, at uintptr, limits [clocks]clockLimit) error {
 	return poke(thread, at+limitsOffset, data)
 }
 
-// nearNs is the time between two readings at which they count as made at once.
-const nearNs = 2_500
+// readings are the times that the clocks show, in nanoseconds; 0 for those of CPU time.
+type readings [clocks]int64
 
-// aheadNs returns by how much a clock is ahead of CLOCK_MONOTONIC. It uses the closest of several pairs of
-// readings, since other threads may have the CPU between two readings.
-func aheadNs(clock int32) (ahead int64) {
-	closest := int64(math.MaxInt64)
-	for try := 0; try < 10 && closest > nearNs; try++ {
-		var at unix.Timespec
-		before := monotonicNs()
-		if unix.ClockGettime(clock, &at) != nil {
-			return 0
+// apartNs is the time within which the clocks are to be read, and mostTries how often that is tried. It takes 2 to
+// 20 µs, and longer if another thread has the CPU meanwhile.
+const apartNs, mostTries = 100_000, 3
+
+// readClocks reads all clocks at about the same time.
+func readClocks() (now readings) {
+	for range mostTries {
+		begun := monotonicNs()
+		for id := range now {
+			if !clockOfCPUTime(uint32(id)) {
+				now[id] = clockNs(int32(id))
+			}
 		}
-		if took := monotonicNs() - before; took < closest {
-			ahead, closest = at.Nano()-before, took
+		if monotonicNs()-begun < apartNs {
+			break
 		}
 	}
-	return ahead
+	return now
 }
 
 // limitsOf returns the limits that clockCode holds, by clock.
@@ -193,13 +197,12 @@ func limitsOf(thread int, at uintptr) (all [clocks]clockLimit, err error) {
 // mostOffNs returns the most that may be subtracted from all clocks now, so that none of them goes back behind a time that it may
 // have shown. The clocks are compared each with itself: by how much one is ahead of another is only known within some
 // microseconds, or more on a busy machine. The coarse clocks, which stand still between ticks, don't limit it.
-func mostOffNs(limits [clocks]clockLimit) int64 {
+func mostOffNs(limits [clocks]clockLimit, now readings) int64 {
 	most := int64(math.MaxInt64)
 	for id, was := range limits {
-		var now unix.Timespec
 		coarse := id == unix.CLOCK_REALTIME_COARSE || id == unix.CLOCK_MONOTONIC_COARSE
-		if !coarse && !clockOfCPUTime(uint32(id)) && unix.ClockGettime(int32(id), &now) == nil {
-			most = min(most, now.Nano()-was.StopAtNs+was.OffNs)
+		if !coarse && now[id] > 0 {
+			most = min(most, now[id]-was.StopAtNs+was.OffNs)
 		}
 	}
 	return most
@@ -217,16 +220,15 @@ func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	}
 	l.look(thread)
 	at := r.instruction() - breakpointAdvance - trapOffset
-	clock, now := r.clock(), unix.Timespec{}
+	clock, now := r.clock(), readClocks()
 	limits, err := limitsOf(thread, at)
 	l.keep(err)
-	most, was := mostOffNs(limits), limits[clock]
-	l.keep(unix.ClockGettime(int32(clock), &now))
-	offNs := was.off(now.Nano(), min(most, l.waitedNs+stoppedNs))
-	if now.Nano() >= was.StopAtNs || l.why != nil {
-		l.keep(l.allow(thread, at, offNs))
+	was := limits[clock]
+	offNs := was.off(now[clock], min(mostOffNs(limits, now), l.waitedNs+stoppedNs))
+	if now[clock] >= was.StopAtNs || l.why != nil {
+		l.keep(l.allow(thread, at, limits, now, offNs))
 	}
-	r.show(now.Nano() - offNs)
+	r.show(now[clock] - offNs)
 	l.keep(r.write(thread))
 	return true
 }
@@ -271,7 +273,8 @@ func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 			break
 		}
 	}
-	offNs := limits[unix.CLOCK_MONOTONIC].off(monotonicNs(), min(mostOffNs(limits), l.waitedNs+stoppedNs)) // as the next look finds it
+	now := readClocks()
+	offNs := limits[unix.CLOCK_MONOTONIC].off(now[unix.CLOCK_MONOTONIC], min(mostOffNs(limits, now), l.waitedNs+stoppedNs)) // as the next look finds it
 	seconds, ns := int64(binary.NativeEndian.Uint64(was.data)), int64(binary.NativeEndian.Uint64(was.data[wordBytes:]))
 	if seconds < 0 || seconds > mostSeconds || ns < 0 || ns >= 1e9 || seconds == 0 && ns == 0 { // malformed, or 0, which ends a timer
 		return

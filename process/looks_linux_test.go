@@ -2,7 +2,11 @@ package process
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -293,12 +297,13 @@ func TestOffTheClock(t *testing.T) {
 // one go back on a machine whose readings took longer.
 func TestMostOff(t *testing.T) {
 	var limits [clocks]clockLimit
-	limits[unix.CLOCK_REALTIME] = clockLimit{monotonicNs() + aheadNs(unix.CLOCK_REALTIME) - 7e6, 2e6}
-	if got := mostOffNs(limits); got < 8.9e6 || got > 1e9 {
-		t.Errorf("%d ns may be taken off, want a little more than 9e6", got)
+	now := readClocks()
+	limits[unix.CLOCK_REALTIME] = clockLimit{now[unix.CLOCK_REALTIME] - 7e6, 2e6}
+	if got := mostOffNs(limits, now); got != 9e6 {
+		t.Errorf("%d ns may be taken off, want 9e6", got)
 	}
-	limits[unix.CLOCK_MONOTONIC] = clockLimit{monotonicNs() + 1e9, 2e6}
-	if got := mostOffNs(limits); got > 0 {
+	limits[unix.CLOCK_MONOTONIC] = clockLimit{now[unix.CLOCK_MONOTONIC] + 1e9, 2e6}
+	if got := mostOffNs(limits, now); got > 0 {
 		t.Errorf("%d ns may be taken off before the limit", got)
 	}
 }
@@ -321,5 +326,56 @@ func TestFunctionsOfVDSO(t *testing.T) {
 		if _, err := functionsOf(vdso); err != want {
 			t.Errorf("%v, not %v", err, want)
 		}
+	}
+}
+
+// compiled returns a command that runs a C program, since programs in Go read no clock of CPU time by the vDSO.
+func compiled(t *testing.T, text string) Command {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	compile := exec.Command("cc", "-O1", "-o", program, "-x", "c", "-")
+	compile.Stdin = strings.NewReader(text)
+	if told, err := compile.CombinedOutput(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			t.Skip("there is no C compiler: apt-get install gcc")
+		}
+		t.Fatalf("%v\n%s", err, told)
+	}
+	return Command{Path: program, NoteWaits: true}
+}
+
+// A program whose first reading of a clock was that of its CPU time (clock(3)) was shown the tracer's.
+func TestFirstReadingOfCPUTime(t *testing.T) {
+	c := compiled(t, `#include <time.h>
+int main() {
+	clock_t begun = clock();
+	for (volatile int i = 0; i < 1000000; i++);
+	return begun > CLOCKS_PER_SEC / 2 || clock() < begun;
+}`)
+	for busy := time.Now(); time.Since(busy) < time.Second; { // so that the tracer has used more than half a second
+	}
+	if r := mustNoteClocks(t, c); r.Failure() != nil || r.ClockReads != 0 {
+		t.Errorf("%v after %d readings of clocks: %+v", r.Failure(), r.ClockReads, r)
+	}
+}
+
+// sysinfo(2), which glibc's qsort(3) calls, does not show that the program is late, nor that the machine is busy.
+func TestUptimeIsThatOfTheClocks(t *testing.T) {
+	c := compiled(t, `#include <stdlib.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+int main() {
+	struct timespec before, after;
+	struct sysinfo now;
+	clock_gettime(CLOCK_BOOTTIME, &before);
+	for (volatile int i = 0; i < 30000000; i++);
+	if (sysinfo(&now) != 0 || now.totalram == 0) return 1;
+	clock_gettime(CLOCK_BOOTTIME, &after);
+	if (now.loads[0] != 0 || now.loads[1] != 0 || now.loads[2] != 0) return 2;
+	return now.uptime < before.tv_sec || now.uptime > after.tv_sec + 1 ? 3 : 0;
+}`)
+	r := mustNoteClocks(t, c)
+	if r.Failure() != nil || r.ClockReads < 3 || r.ClockWorkNs == 0 || r.UncorrectedWorkNs != 0 {
+		t.Errorf("%v, %d readings of clocks, %d ns of work, %d of it uncorrected: %+v", r.Failure(), r.ClockReads, r.ClockWorkNs, r.UncorrectedWorkNs, r)
 	}
 }

@@ -231,7 +231,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 		switch what, tells := t.waits.note(id, time.Since(t.started), t.looks, t.run.StoppedNs); what {
 		case clockRead:
 			t.looks.uncorrected(id)
-		case usageRead:
+		case usageRead, uptimeRead:
 			t.looks.look(id)
 		case fileOpened:
 			t.looks.opened(id, tells)
@@ -243,7 +243,7 @@ func (t *tracer) stopped(id int, status unix.WaitStatus) {
 	case signal == syscallStop && t.waits.ends(id):
 		signal = 0
 		t.looks.unshift(id)
-		t.waits.leave(id, t.looks.lateNs(id))
+		t.waits.leave(id, t.looks, t.run.StoppedNs)
 	case signal == unix.SIGTRAP && (returned || t.looks.trapped(id, t.run.StoppedNs)):
 		signal = 0
 	case signal == unix.SIGSEGV && t.looks.readCounter(id, t.run.StoppedNs):

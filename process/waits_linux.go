@@ -1,6 +1,7 @@
 package process
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -31,10 +32,11 @@ type within struct {
 	setPolicy bool  // the call asks for another scheduling policy
 	// times is how often the call was counted. endsNs is the time by this machine's clock at which it stops
 	// waiting at the latest; 0 if it is not known.
-	times   int
-	endsNs  int64
-	futex   bool
-	usageAt uint64 // the address at which the call writes what the program used; 0 for other calls
+	times    int
+	endsNs   int64
+	futex    bool
+	usageAt  uint64 // the address at which the call writes what the program used; 0 for other calls
+	uptimeAt uint64 // the address at which sysinfo(2) writes; 0 for other calls
 }
 
 var (
@@ -148,6 +150,8 @@ func (w *waits) enter(thread int, info *syscallInfo, read readMemory) {
 		w.yields++
 	case usageRead:
 		w.within[thread] = within{usageAt: info.args[1]}
+	case uptimeRead:
+		w.within[thread] = within{uptimeAt: info.args[0]}
 	case tracing:
 		w.why = errAsksForTracer
 	}
@@ -165,20 +169,28 @@ func (in within) answered(returned, atNs int64) bool {
 // numbers (getrusage(2)).
 const preemptionsOffset = (2*2 + 13) * wordBytes
 
+// loads is the number of load averages that follow the seconds of uptime in struct sysinfo (sysinfo(2)).
+const loads = 3
+
 // leave notes how the system call of a thread ended. If the call told how often the program was preempted,
-// leave writes 0 there: so the program does what it would do alone. lateNs is the time for which the program
-// has waited for a CPU.
-func (w *waits) leave(thread int, lateNs int64) {
+// leave writes 0 there, and so for the load of the machine: then the program does what it would do alone. The time for
+// which the machine has been up is behind as the clocks are that the program is shown. Many programs do not want to know
+// it: glibc's qsort(3) asks for the size of the memory.
+func (w *waits) leave(thread int, shown *looks, stoppedNs int64) {
 	w.stops++
 	if info, err := lookAtCall(thread); err == nil && int64(info.number) >= 0 {
 		in := w.within[thread]
-		if in.answered(int64(info.number), monotonicNs()+lateNs) {
+		if in.answered(int64(info.number), monotonicNs()+shown.lateNs(thread)) {
 			w.count -= in.times
 			delete(w.within, thread)
 		}
 		w.otherPolicy = w.otherPolicy || in.setPolicy
 		if in.usageAt != 0 {
 			poke(thread, uintptr(in.usageAt+preemptionsOffset), make([]byte, wordBytes))
+		}
+		if in.uptimeAt != 0 && shown != nil {
+			seconds := (clockNs(unix.CLOCK_BOOTTIME) - shown.waitedNs - stoppedNs + 1e9 - 1) / 1e9 // the kernel rounds up
+			poke(thread, uintptr(in.uptimeAt), append(binary.NativeEndian.AppendUint64(nil, uint64(seconds)), make([]byte, loads*wordBytes)...))
 		}
 	}
 	w.exit(thread)
