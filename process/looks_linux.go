@@ -21,8 +21,7 @@ import (
 // The program is shown the time less the time for which it has waited for a CPU. So it does what it would do
 // alone, even if it works until some time, or does less when it is late.
 type looks struct {
-	leader       int // the program's first process
-	count, stops int
+	count int
 	// workNs is [Run.ClockWorkNs] of the programs that have ended. uncorrectedNs is its part in processes that
 	// also saw the uncorrected time.
 	workNs, uncorrectedNs int64
@@ -67,6 +66,7 @@ type interrupted struct {
 
 // processLooks holds the looks of one process. What one thread sees may change what the others do.
 type processLooks struct {
+	stops   int
 	firstNs int64 // the process's CPU time at the first look
 	// laterNs is the CPU time used between the first look and each later one. A look is left out if this time
 	// is less than a tenth longer than at the last look that was kept: so there are a few hundred at most.
@@ -76,18 +76,19 @@ type processLooks struct {
 	uncorrected bool
 }
 
-// A stop for a look takes about 30 µs, and up to a time slice beside competitors. A program may stop manyLooks
-// times, and once more for each perLookNs of its CPU time. If its wall time counted instead, stops would allow
-// more stops without limit.
-const manyLooks, perLookNs = 256, 1e6
+// A stop for a look takes about 30 µs, and up to a time slice beside competitors. Each process may stop manyLooks
+// times, and once more for each perLookNs of its CPU time: those who read clocks all the time, as the runtimes of
+// Java, node and Python do, stop each lookAfterNs. If the wall time counted instead, stops would allow more stops
+// without limit: each reading of the counter stops the program.
+const manyLooks, perLookNs = 256, lookAfterNs / 2
 
 // lookAfterNs is the time after a stop for which looks don't stop the program.
 const lookAfterNs = 400_000
 
 var errManyLooks = errors.New("it looks at clocks too often: not all of its looks were counted")
 
-func newLooks(leader int) *looks {
-	return &looks{leader: leader, waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}, shifted: map[int]shiftedTime{}, linked: map[int]int{}}
+func newLooks() *looks {
+	return &looks{waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}, shifted: map[int]shiftedTime{}, linked: map[int]int{}}
 }
 
 // begin writes clockCode into a new program whose thread is stopped at its first instruction.
@@ -336,13 +337,19 @@ func (l *looks) look(thread int) {
 		return
 	}
 	process := l.process(thread)
-	l.count++
-	l.stopped(thread)
 	cpuNs := processCPUNs(process)
 	if l.of[process] == nil {
 		l.of[process] = &processLooks{firstNs: cpuNs}
 	}
-	l.of[process].later(cpuNs)
+	l.count++
+	if used, err := readThread(thread); err == nil { // else it was killed meanwhile
+		l.waited(thread, used.WaitNs)
+	}
+	of := l.of[process]
+	if of.stops++; of.stops > manyLooks+int(cpuNs/perLookNs) {
+		l.keep(errManyLooks)
+	}
+	of.later(cpuNs)
 }
 
 // uncorrected notes a look of a thread at a clock by a system call of its own, which shows how long the program
@@ -386,19 +393,6 @@ func (l *looks) process(thread int) int {
 	process := cmp.Or(int(parseCount(statusOf(thread), "Tgid:", "")), thread)
 	l.processOf[thread] = process
 	return process
-}
-
-// stopped counts a stop of a thread.
-func (l *looks) stopped(thread int) {
-	used, err := readThread(thread)
-	if err != nil { // it was killed meanwhile
-		return
-	}
-	l.waited(thread, used.WaitNs)
-	l.stops++
-	if l.stops > manyLooks+int(max(used.CPUNs, processCPUNs(l.leader))/perLookNs) {
-		l.keep(errManyLooks)
-	}
 }
 
 // waited notes the run-queue wait of a thread so far.

@@ -75,7 +75,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 				t.waits = &waits{}
 			}
 			if c.NoteClocks {
-				t.looks = newLooks(p.pid)
+				t.looks = newLooks()
 			}
 			t.noteOpens = c.NoteOpens
 			r, err = t.trace(ctx)
