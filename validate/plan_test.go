@@ -167,7 +167,7 @@ func TestUnsteady(t *testing.T) {
 		t.Errorf("%q", marks)
 	}
 	s.Expected = stats.Estimate{Value: 100, Lo: 88, Hi: 100}
-	if marks := s.unsteady(); len(marks) != 1 || !strings.Contains(marks[0], "± 6 %") {
+	if marks := s.unsteady(); len(marks) != 1 || !strings.Contains(marks[0], "± 6.0 %") {
 		t.Errorf("%q", marks)
 	}
 }

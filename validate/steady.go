@@ -17,7 +17,7 @@ const undisturbedRuns = 3
 // uncertain returns a mark if the half-width of the truth's interval exceeds unsteadyShare.
 func uncertain(truth stats.Estimate) []string {
 	if off := truth.RelativeHalfWidth(); off > unsteadyShare {
-		return []string{fmt.Sprintf("the truth is known to ± %.2g %% only: something outside slows short runs now and then, such as a hyperthread sibling", 100*off)}
+		return []string{fmt.Sprintf("the truth is known to ± %s only: something outside slows short runs now and then, such as a hyperthread sibling", stats.Share(off))}
 	}
 	return nil
 }
