@@ -27,9 +27,10 @@ func threaded(events []process.Event) bool {
 const mostProbes = 2
 
 // probe notes what a traced run shows: how often the program asks to wait until some time, and how often it blocks for
-// something else. A second probe follows if the program does both, if it reads clocks, or if some program opened a file
-// that tells of waits. The smaller number of blocks counts, since a read from a disk blocks only the first time. If
-// such a file was opened in both probes, and it is not known by which program, the measured one counts as the reader.
+// something else. A second probe follows if the program does both, if it reads clocks, if some program opened a file
+// that tells of waits, or if what the kernel noted of the first one is not complete. The smaller number of blocks
+// counts, since a read from a disk blocks only the first time. If such a file was opened in both probes, and it is not
+// known by which program, the measured one counts as the reader.
 func (s *series) probe(run *Run, blocks int) {
 	s.probes++
 	s.busyTold = s.busyTold || run.BusyTold
@@ -38,14 +39,17 @@ func (s *series) probe(run *Run, blocks int) {
 	s.noteOpens = run.FilesToldPossibly && run.opensStopNs() <= mostStopsNs
 	told := s.noteOpens || run.WaitingToldPossibly
 	if run.Unnoted != nil || !run.noted {
-		s.someUnnoted, s.probed = true, true
+		s.probed = run.Unnoted != nil || s.probes == mostProbes // the kernel's events may be complete the next time
+		s.someUnnoted = true
 		return
 	}
+	first := s.probes == 1 || s.someUnnoted
+	s.someUnnoted = false
 	others := max(0, blocks-run.Stops-int(run.TimedSwitches))
 	if run.Unclocked == nil && !run.uncorrected() && !told {
 		s.alone = append(s.alone, alone{run.traced.ranNs, run.Stops, run.ClockReads})
 	}
-	if s.probes == 1 || others < s.otherWaits {
+	if first || others < s.otherWaits {
 		s.otherWaits = others
 	}
 	again := s.timedWaits > 0 && others > 0 || s.looksAtClock || told

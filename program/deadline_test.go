@@ -65,6 +65,18 @@ func TestRunThatMayBeLate(t *testing.T) {
 // it stops less than it is seen to. Where it blocks so more often in the first one, that was
 // not in memory yet.
 func TestProbe(t *testing.T) {
+	var unnoted series
+	second := alternating(4, 0, 0)
+	second.TimedWaits = 1
+	for i, run := range []Run{{}, second} {
+		if unnoted.probed {
+			t.Errorf("%d probes are enough, of which none is noted", i)
+		}
+		unnoted.take(background, &run, 1)
+	}
+	if !unnoted.probed || unnoted.someUnnoted || unnoted.otherWaits == 0 {
+		t.Errorf("the second probe told all: %+v", unnoted)
+	}
 	probe := func(s *series, others, timedWaits int) {
 		const stops = 7
 		run := alternating(stops+1+others, 0, 0)
