@@ -203,6 +203,8 @@ type conclusion struct {
 	varies bool
 	// bounded says that the bounds of the time follow from the CPU time that others used.
 	bounded bool
+	// interrupted says that the bounds of the time are far apart because of interrupts, and not of others.
+	interrupted bool
 	// aboveClock says that the interval of the runs chosen first lay above [conclusion.mostNs].
 	aboveClock bool
 	// spins bounds the share of the possible spinning time during which threads did spin.

@@ -45,6 +45,8 @@ func (c *conclusion) judge() {
 	case c.RefuseZero():
 	case c.Method == Bounds && !(width <= stats.UselessShare):
 		c.Lower(stats.Unusable, "it takes %s, and no more is known: %s narrows that", c.Estimate.Range(), c.remedy())
+	case c.Method == Bounds && !c.bounded && c.interrupted:
+		c.Lower(stats.Suspect, "the interval reaches from all of the interrupts taken off to none of them: CPUs that are interrupted less often narrow it")
 	case c.Method == Bounds && !c.bounded:
 		c.Lower(stats.Suspect, "the interval reaches from all of that delay taken off to none of it: %s narrows it", c.remedy())
 	case !(width <= stats.UselessShare):

@@ -27,7 +27,7 @@ func (c *conclusion) chooseMethod() {
 	case stats.Median(widths) > math.Max(boundsApart, c.plan.Precision):
 		c.Method = Bounds
 		c.bounded = c.boundByOthers()
-		c.Explanation = "other programs delayed it by an unknown amount, " + c.delays()
+		c.Explanation = c.sayDelays()
 	case never && busy >= c.longNs() && c.charges(busy):
 		c.Method = ByIntervalCounting
 		c.Explanation = fmt.Sprintf("it runs for %s and never blocks, so that the CPU time that the kernel charged is its time at any load (± %.2g %% here%s)", stats.Duration(busy, 3), 100*c.chargeError(busy), c.validated())
@@ -75,14 +75,21 @@ func (c *conclusion) boundByOthers() bool {
 	return true
 }
 
-// delays says between which bounds other programs delayed a typical run.
-func (c *conclusion) delays() string {
-	var least, most []float64
+// sayDelays says what may have delayed a typical run. The bounds also hold interrupts, where these may not have made
+// the program longer: one that works until some time, or waits for a timer, ends no later. If the bounds would not be
+// far apart without them, sayDelays sets interrupted.
+func (c *conclusion) sayDelays() string {
+	var least, most, apart []float64
 	for i, r := range c.used {
-		least = append(least, math.Max(0, float64(r.WallNs)-c.high[i]))
-		most = append(most, float64(r.WallNs)-c.low[i])
+		wall, interrupts := float64(r.WallNs), known(r.InterruptsNs)
+		atLeast := math.Max(0, wall-c.high[i]-interrupts)
+		atMost := math.Max(atLeast, wall-c.low[i]-interrupts)
+		least, most, apart = append(least, atLeast), append(most, atMost), append(apart, (atMost-atLeast)/math.Max(1, wall))
 	}
-	return fmt.Sprintf("between %s and %s", stats.Duration(stats.Median(least), 3), stats.Duration(stats.Median(most), 3))
+	if c.interrupted = stats.Median(apart) <= math.Max(boundsApart, c.plan.Precision); c.interrupted {
+		return "interrupts took " + stats.Duration(c.typical(func(r *Run) float64 { return r.InterruptsNs }), 3) + ", and how much of that made it longer is not known"
+	}
+	return fmt.Sprintf("other programs delayed it by an unknown amount, between %s and %s", stats.Duration(stats.Median(least), 3), stats.Duration(stats.Median(most), 3))
 }
 
 // undisturbed is the largest share of its time that a program loses to others if nothing disturbed it.
