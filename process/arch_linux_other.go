@@ -28,4 +28,5 @@ func (*registers) stack() uintptr             { return 0 }
 func (*registers) prepare(uintptr, []uintptr) {}
 func (*registers) result() int64              { return 0 }
 func (*registers) clock() uint32              { return 0 }
+func (*registers) time() int64                { return 0 }
 func (*registers) show(int64)                 {}

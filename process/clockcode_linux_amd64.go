@@ -88,6 +88,9 @@ func relocateCall(code []byte, offset int) {
 // clock returns the clock that a thread was reading when it stopped in clockCode.
 func (r *registers) clock() uint32 { return uint32(r.Rdi) }
 
+// time returns the time in nanoseconds that a thread read before it stopped in clockCode.
+func (r *registers) time() int64 { return int64(r.Rax) }
+
 // show gives a thread that has stopped in clockCode the time ns, and lets it continue behind the stop.
 func (r *registers) show(ns int64) {
 	const toDivision = 9

@@ -74,6 +74,9 @@ func relocateCall(code []byte, offset int) {
 // clock returns the clock that a thread was reading when it stopped in clockCode.
 func (r *registers) clock() uint32 { return uint32(r.Regs[9]) }
 
+// time returns the time in nanoseconds that a thread read before it stopped in clockCode.
+func (r *registers) time() int64 { return int64(r.Regs[11]) }
+
 // show gives the time ns to a thread that has stopped at the brk of clockCode. When the thread continues, it does so
 // at the division that splits ns into seconds and nanoseconds.
 func (r *registers) show(ns int64) {

@@ -157,6 +157,9 @@ type Run struct {
 	ClockReads                     int
 	ClockWorkNs, UncorrectedWorkNs int64
 	Unclocked                      error
+	// CPUTimeWorkNs is as ClockWorkNs, for readings of the CPU time by functions of the vDSO (clock(3) is one). CPU
+	// time holds no waits, but often holds interrupts.
+	CPUTimeWorkNs int64
 	// FilesToldPossibly is true if the program or another one opened one of these files, as far as the kernel
 	// tells (inotify(7)), in a run that was traced with NoteClocks and without NoteOpens. WaitingToldPossibly
 	// is true if it was a file that tells how long some process waits for a CPU; with NoteOpens, only if the

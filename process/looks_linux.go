@@ -25,6 +25,10 @@ type looks struct {
 	// workNs is [Run.ClockWorkNs] of the programs that have ended. uncorrectedNs is its part in processes that
 	// also saw the uncorrected time.
 	workNs, uncorrectedNs int64
+	// cpuTimeOf holds the looks of each process at its CPU time, and cpuTimeWorkNs is [Run.CPUTimeWorkNs] of the
+	// programs that have ended.
+	cpuTimeOf     map[int]*processLooks
+	cpuTimeWorkNs int64
 	// waitingTold says that the program opened a file that tells how long some process waits for a CPU.
 	waitingTold bool
 	// busyTold says that it opened a file that tells how busy the machine is.
@@ -64,18 +68,6 @@ type interrupted struct {
 	code []byte
 }
 
-// processLooks holds the looks of one process. What one thread sees may change what the others do.
-type processLooks struct {
-	stops   int
-	firstNs int64 // the process's CPU time at the first look
-	// laterNs is the CPU time used between the first look and each later one. A look is left out if this time
-	// is less than a tenth longer than at the last look that was kept: so there are a few hundred at most.
-	laterNs []int64
-	toldNs  int64 // the work that was counted before
-	// uncorrected says that a look after the first one showed how long the process had waited for a CPU.
-	uncorrected bool
-}
-
 // A stop for a look takes about 30 µs, and up to a time slice beside competitors. Each process may stop manyLooks
 // times, and once more for each perLookNs of its CPU time: those who read clocks all the time, as the runtimes of
 // Java, node and Python do, stop each lookAfterNs. If the wall time counted instead, stops would allow more stops
@@ -88,7 +80,7 @@ const lookAfterNs = 400_000
 var errManyLooks = errors.New("it looks at clocks too often: not all of its looks were counted")
 
 func newLooks() *looks {
-	return &looks{waitOf: map[int]int64{}, of: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}, shifted: map[int]shiftedTime{}, linked: map[int]int{}}
+	return &looks{waitOf: map[int]int64{}, of: map[int]*processLooks{}, cpuTimeOf: map[int]*processLooks{}, processOf: map[int]int{}, traps: map[uintptr]bool{}, calling: map[int]interrupted{}, shifted: map[int]shiftedTime{}, linked: map[int]int{}}
 }
 
 // begin writes clockCode into a new program whose thread is stopped at its first instruction.
@@ -103,9 +95,10 @@ func (l *looks) begin(thread int) {
 		process := l.process(thread)
 		l.end(thread, used)
 		delete(l.of, process) // the looks of the previous program do not matter to this one
+		delete(l.cpuTimeOf, process)
 	}
 	base, functions, err := vdsoOf(thread)
-	at, first := base+functions[clockGettime], firstLimits()
+	at, first := base+functions[clockGettime], [clocks]clockLimit{} // each clock stops the program
 	if err == nil {
 		err = errors.Join(writeClockCode(thread, base, functions), writeLimits(thread, at, first))
 	}
@@ -124,15 +117,6 @@ func (l *looks) begin(thread int) {
 type clockLimit struct{ StopAtNs, OffNs int64 }
 
 const limitBytes = 16
-
-// firstLimits returns the limits before any look: each clock stops the program, but those of CPU time, which it may
-// always read.
-func firstLimits() (limits [clocks]clockLimit) {
-	for _, id := range cpuClocks {
-		limits[id].StopAtNs = math.MaxInt64
-	}
-	return limits
-}
 
 // allow lets the program read its clocks without being stopped: for lookAfterNs, or from now on if l.why says that not
 // all readings are counted. at is the address of clockCode, were are the limits there, and offNs is what clockCode
@@ -219,9 +203,13 @@ func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	if code := signalCode(thread); code != trapBreakpoint && code != signalKernel {
 		return false
 	}
+	at, clock := r.instruction()-breakpointAdvance-trapOffset, r.clock()
+	if clockOfCPUTime(clock) {
+		l.lookAtCPUTime(thread, at, &r)
+		return true
+	}
 	l.look(thread)
-	at := r.instruction() - breakpointAdvance - trapOffset
-	clock, now := r.clock(), readClocks()
+	now := readClocks()
 	limits, err := limitsOf(thread, at)
 	l.keep(err)
 	was := limits[clock]
@@ -232,6 +220,21 @@ func (l *looks) trapped(thread int, stoppedNs int64) bool {
 	r.show(now[clock] - offNs)
 	l.keep(r.write(thread))
 	return true
+}
+
+// lookAtCPUTime enters a look of a thread at its CPU time, or its process's, and shows it that time: it holds no
+// waits. The next look at that clock that stops the program is a tenth later, or lookAfterNs. A process that forks
+// leaves that limit to its child.
+func (l *looks) lookAtCPUTime(thread int, at uintptr, r *registers) {
+	process := l.process(thread)
+	l.cpuTimeOf[process] = l.cpuTimeOf[process].looked(processCPUNs(process))
+	limits, err := limitsOf(thread, at)
+	l.keep(err)
+	ns := r.time()
+	limits[r.clock()] = clockLimit{StopAtNs: ns + max(lookAfterNs, ns/10)}
+	l.keep(writeLimits(thread, at, limits))
+	r.show(ns)
+	l.keep(r.write(thread))
 }
 
 // shiftedTime is a time in a program's memory as it was before shift, and what shift wrote there.
@@ -338,9 +341,7 @@ func (l *looks) look(thread int) {
 	}
 	process := l.process(thread)
 	cpuNs := processCPUNs(process)
-	if l.of[process] == nil {
-		l.of[process] = &processLooks{firstNs: cpuNs}
-	}
+	l.of[process] = l.of[process].looked(cpuNs)
 	l.count++
 	if used, err := readThread(thread); err == nil { // else it was killed meanwhile
 		l.waited(thread, used.WaitNs)
@@ -349,7 +350,6 @@ func (l *looks) look(thread int) {
 	if of.stops++; of.stops > manyLooks+int(cpuNs/perLookNs) {
 		l.keep(errManyLooks)
 	}
-	of.later(cpuNs)
 }
 
 // uncorrected notes a look of a thread at a clock by a system call of its own, which shows how long the program
@@ -423,13 +423,6 @@ func processCPUNs(pid int) int64 {
 	return clockNs(processClock(pid))
 }
 
-func (t *processLooks) later(cpuNs int64) {
-	since := cpuNs - t.firstNs
-	if n := len(t.laterNs); since > 0 && (n == 0 || since > t.laterNs[n-1]+t.laterNs[n-1]/10) {
-		t.laterNs = append(t.laterNs, since)
-	}
-}
-
 // end counts the waits and work of a thread that ends or executes another program.
 func (l *looks) end(thread int, used Thread) {
 	if l == nil {
@@ -445,26 +438,12 @@ func (l *looks) end(thread int, used Thread) {
 			l.uncorrectedNs += more
 		}
 	}
+	if p := l.cpuTimeOf[process]; p != nil {
+		l.cpuTimeWorkNs += p.work(processCPUNs(process))
+	}
 	delete(l.processOf, thread)
 	delete(l.calling, thread)
 	delete(l.linked, thread)
-}
-
-// work returns the work that may depend on the looks, without what earlier calls returned. For each look, that
-// is the smaller of two CPU times: from the first look to this one, and after this one; the largest of these
-// counts. A process that saw how long it waited may have left undone all work after a look: for such a process
-// only the time before the look counts.
-func (t *processLooks) work(cpuNs int64) (more int64) {
-	most := t.toldNs
-	for _, since := range t.laterNs {
-		after := cpuNs - t.firstNs - since
-		if t.uncorrected {
-			after = since
-		}
-		most = max(most, min(since, after))
-	}
-	more, t.toldNs = most-t.toldNs, most
-	return more
 }
 
 // returned restores a thread that made a system call for the tracer, and reports whether there was one. If a

@@ -132,20 +132,20 @@ func TestWorkByClocks(t *testing.T) {
 		{[]int64{5}, 1000, 0, 0}, {[]int64{0, 1000}, 1000, 0, 1}, {[]int64{0, 300}, 1000, 300, 1}, {[]int64{0, 900}, 1000, 100, 1},
 		{[]int64{100, 600}, 1000, 400, 1}, {[]int64{0, 100, 101, 102, 400}, 1000, 400, 2}, {nil, 1000, 0, 0},
 	} {
-		var l processLooks
+		l := &processLooks{}
 		for i, at := range c.looks {
 			if i == 0 {
 				l.firstNs = at
 			}
-			l.later(at)
+			l = l.looked(at)
 		}
 		if got := l.work(c.end); got != c.want || len(l.laterNs) > c.keptAtMost {
 			t.Errorf("%+v: %d, by %d", c, got, l.laterNs)
 		}
 	}
-	var l processLooks
+	var l *processLooks
 	for at := range int64(1_000_000) {
-		l.later(at)
+		l = l.looked(at)
 	}
 	if got := l.work(1_000_000); got < 450_000 || got > 500_000 || len(l.laterNs) > 200 {
 		t.Errorf("%d, by %d of a million looks", got, len(l.laterNs))
@@ -359,6 +359,37 @@ int main() {
 	}
 	if r := mustNoteClocks(t, c); r.Failure() != nil || r.ClockReads != 0 {
 		t.Errorf("%v after %d readings of clocks: %+v", r.Failure(), r.ClockReads, r)
+	}
+}
+
+// A program that works until it has used some CPU time depends on its readings of that, which hide waits, but not
+// interrupts. One that reads it before its work and after it does not, and each sees its own time.
+func TestReadingsOfCPUTime(t *testing.T) {
+	for name, until := range map[string]string{"works until 50 ms": "used < 50e6", "reads it at its ends": "0"} {
+		c := compiled(t, `#include <time.h>
+static double cpu() {
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * 1e9 + now.tv_nsec;
+}
+int main() {
+	double used = cpu(), before;
+	do {
+		for (volatile int j = 0; j < 20000000 / (`+until+` ? 1000 : 1); j++);
+		before = used;
+		used = cpu();
+		if (used < before) return 1;
+	} while (`+until+`);
+	return used > 20e9;
+}`)
+		r := mustNoteClocks(t, c)
+		least, most := r.CPUNs()/4, r.CPUNs()/2
+		if until == "0" {
+			least, most = 0, r.CPUNs()/10
+		}
+		if r.Failure() != nil || r.Unclocked != nil || r.ClockReads != 0 || r.ClockWorkNs != 0 || r.CPUTimeWorkNs < least || r.CPUTimeWorkNs > most || r.Stops > 100 {
+			t.Errorf("%s: %d ns of work between readings, want %d to %d, and %d stops: %+v", name, r.CPUTimeWorkNs, least, most, r.Stops, r)
+		}
 	}
 }
 

@@ -436,7 +436,7 @@ func (r *Run) noted(w *waits, l *looks) {
 	}
 	if l != nil {
 		r.ClockReads, r.ClockWorkNs, r.UncorrectedWorkNs, r.Unclocked = l.count, l.workNs, l.uncorrectedNs, l.why
-		r.BusyTold = l.busyTold
+		r.BusyTold, r.CPUTimeWorkNs = l.busyTold, l.cpuTimeWorkNs
 		if l.waitingTold {
 			r.ClockWorkNs, r.UncorrectedWorkNs = r.CPUNs(), r.CPUNs()
 		}

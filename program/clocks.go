@@ -19,6 +19,20 @@ func (r *Run) worksByClock() bool {
 	return float64(r.ClockWorkNs) > passable(float64(r.CPUNs())) || r.Unnoted == nil && r.Unclocked != nil
 }
 
+// worksByCPUTime is as worksByClock, for readings of the CPU time.
+func (r *Run) worksByCPUTime() bool { return float64(r.CPUTimeWorkNs) > passable(float64(r.CPUNs())) }
+
+// allowForCPUTime widens the bounds of a program that may work until it has used some CPU time. If that holds
+// interrupts, they do not make the program longer.
+func (c *conclusion) allowForCPUTime() {
+	if !c.series.looksAtCPUTime {
+		return
+	}
+	for i, r := range c.used {
+		c.high[i] = math.Max(c.high[i], r.grossHighNs)
+	}
+}
+
 // stopCPUNs is the most CPU time that a stop by a tracer costs a program. Two runs did the same work if their CPU times
 // differ by no more than the sum of sameCPUShare, a share, and sameCPUNs (see usualCPU).
 const stopCPUNs, sameCPUShare, sameCPUNs = 10e3, 0.03, 0.2e6

@@ -156,6 +156,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chos
 		c.allowForDeadlines()
 		c.allowForLateness()
 		c.allowForClocks()
+		c.allowForCPUTime()
 		c.allowForSpinning()
 		c.allowForOrder()
 		c.ruleOutDeadline()

@@ -36,6 +36,7 @@ func (s *series) probe(run *Run, blocks int) {
 	s.busyTold = s.busyTold || run.BusyTold
 	s.timedWaits, s.sleeps = max(s.timedWaits, run.TimedWaits), max(s.sleeps, int(run.SleepSwitches))
 	s.looksAtClock = s.looksAtClock || run.worksByClock()
+	s.looksAtCPUTime = s.looksAtCPUTime || run.worksByCPUTime()
 	s.noteOpens = run.FilesToldPossibly && run.opensStopNs() <= mostStopsNs
 	told := s.noteOpens || run.WaitingToldPossibly
 	if run.Unnoted != nil || !run.noted {

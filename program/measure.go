@@ -142,6 +142,8 @@ type series struct {
 	// thread of it asked for a scheduling policy other than the normal ones, and otherLimit that a thread moved into a
 	// control group with a CPU limit.
 	looksAtClock, otherPolicy, otherLimit bool
+	// looksAtCPUTime says that the program read its CPU time amid its work.
+	looksAtCPUTime bool
 	// noteOpens says that in the last probe some program opened a file that may tell how long this one waited.
 	// The next probe then sees whether it was this one.
 	noteOpens bool
