@@ -156,7 +156,8 @@ func (c *conclusion) chargeError(ns float64) float64 {
 }
 
 // charge takes the bounds of the runs from interval counting. The charged time includes what the process did before its
-// exec. It does not include steal, which is not subtracted again.
+// exec. It does not include steal, which is not subtracted again. What the bounds allow for beyond the run's own, such as
+// interrupts that do not make the program longer, stays allowed for.
 func (c *conclusion) charge() {
 	for i, r := range c.used {
 		low, high := IntervalCounting(r.Run, c.setting.ByTicks)
@@ -164,7 +165,8 @@ func (c *conclusion) charge() {
 		off := (r.HighNs + r.LowNs) / 2
 		charged := r.traced.high.atNs - r.traced.stolenNs
 		taken := math.Max(0, charged-off) // interrupts and preemptions
-		c.low[i], c.high[i] = r.unsharedFactor*(low-before-exitTailNs-taken), r.unsharedFactor*(high-before-taken)
+		less, more := math.Max(0, r.unsharedFactor*r.LowNs-c.low[i]), math.Max(0, c.high[i]-r.unsharedFactor*r.HighNs)
+		c.low[i], c.high[i] = r.unsharedFactor*(low-before-exitTailNs-taken)-less, r.unsharedFactor*(high-before-taken)+more
 	}
 }
 

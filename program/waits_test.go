@@ -383,6 +383,24 @@ func TestInterruptsOfWhoLooksAtClock(t *testing.T) {
 	}
 }
 
+// Where interrupts take less than matters for the choice of the method, interval counting took all of them off a program
+// that works until 1.5 s have passed.
+func TestInterruptsOfWhoLooksAtClockForLong(t *testing.T) {
+	noisy := quiet
+	noisy.Noise.LostShare, noisy.Noise.LossesPerSecond = 0.008, 1000
+	for _, looks := range []bool{true, false} {
+		s := series{probed: true, looksAtClock: looks}
+		for i := range 20 {
+			r := keptFor(1500, 0.001)
+			s.take(background, &r, 1)
+			s.runs, s.rounds = append(s.runs, r), append(s.rounds, i)
+		}
+		if r := conclude(&s, DefaultPlan, noisy, noisy.checks()); r.Method != ByIntervalCounting || !r.Estimate.Covers(1488*ms) || r.Estimate.Covers(1499.9*ms) != looks {
+			t.Errorf("looks at a clock %v: %+v by %s: %s", looks, r.Estimate, r.Method, r.Explanation)
+		}
+	}
+}
+
 // Three runs in ten find their answer ready and sleep until 70 ms; the others compute for 25, and
 // sleep until 100. Nobody disturbs them; and where somebody does, it is the others that wait.
 func TestTwoModes(t *testing.T) {
