@@ -1,7 +1,9 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -86,7 +88,11 @@ func Parse(data []byte) (Document, error) {
 // formOf returns the function that reads documents of the command that data names.
 func formOf(data []byte) (func([]byte) (Document, error), error) {
 	var h struct{ Schema, Command *string }
-	if err := json.Unmarshal(data, &h); err != nil {
+	var otherData *json.UnmarshalTypeError // a list, or a schema that is no text
+	switch err := json.Unmarshal(data, &h); {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return nil, malformed("it is text in UTF-16, as PowerShell's > may write it: write it with -o FILE")
+	case err != nil && !errors.As(err, &otherData):
 		return nil, &MalformedError{What: "it is no JSON document, or is cut short", Err: err}
 	}
 	switch {

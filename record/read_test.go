@@ -129,6 +129,19 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// Valid JSON was said to be no JSON if it was a list, and text in UTF-16 to begin with an invalid character.
+func TestReadRefusesOtherData(t *testing.T) {
+	for data, want := range map[string]string{
+		"[]": "it is JSON, but has no schema and command", `{"schema": 1, "command": "run"}`: "not of this program",
+		"\xff\xfe{\x00}\x00": "-o FILE", "{": "no JSON document, or is cut short", "": "no JSON document, or is cut short",
+	} {
+		var bad *MalformedError
+		if _, err := Parse([]byte(data)); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want one that says %q", data, err, want)
+		}
+	}
+}
+
 // A document that is cut short at any place is refused.
 func TestReadRefusesWhatIsCutShort(t *testing.T) {
 	data := bytes.TrimSpace(firstVersion(t)["clocks.json"])
