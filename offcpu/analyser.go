@@ -13,9 +13,9 @@ type Target struct {
 
 // Analyser derives from scheduler events what threads and CPUs do.
 type Analyser struct {
-	// WaitsIn returns the kernel function in which a thread waits when the recording ends; nil if
-	// unknown.
-	WaitsIn func(process, thread int32) string
+	// WaitsIn returns the kernel function in which a thread waits when the recording ends, empty if unknown, and whether it
+	// waits at all. It may be nil.
+	WaitsIn func(process, thread int32) (function string, waits bool)
 
 	target  Target
 	wakers  *tracepoint.Wakers

@@ -32,8 +32,10 @@ func (a *Analyser) charge(t *thread, atNs int64) {
 	t.chargedNs = atNs
 }
 
-// nobodyKnown stands for the unknown user of a CPU.
-var nobodyKnown = Who{Process: -1}
+// nobodyKnown stands for the unknown user of a CPU, and nobody for its number.
+var nobodyKnown = Who{Process: nobody}
+
+const nobody = -1
 
 // finish ends a thread's wait for a CPU.
 func (a *Analyser) finish(t *thread, atNs int64) {
@@ -72,7 +74,7 @@ func (a *Analyser) close(t *thread, cause Cause, who Who, atNs int64) {
 	case unknown:
 		cause, who = Unknown, Who{}
 	case blocked:
-		if t.blockedIn == tracepoint.Stopped || t.blockedIn == tracepoint.Traced {
+		if cause != Unknown && (t.blockedIn == tracepoint.Stopped || t.blockedIn == tracepoint.Traced) {
 			cause = Stopped
 		}
 	}
@@ -103,17 +105,24 @@ func (a *Analyser) end(t *thread, atNs int64) {
 // CPUs that lost none: a lost event may have moved a thread there.
 func (a *Analyser) forget(atNs int64) {
 	for _, t := range a.threads {
-		if t.state == ended {
-			continue
+		if t.state != ended {
+			a.lose(t)
+			a.close(t, Unknown, Who{}, atNs)
 		}
-		if t.state == waiting {
-			delete(a.cpu(t.cpu).waiters, t.id)
-		}
-		t.state, t.early = unknown, nil
-		a.close(t, Unknown, Who{}, atNs)
 	}
 	for _, c := range a.cpus {
 		c.current = nil
 	}
 	a.wakers.Forget()
+}
+
+// lose makes the state of a thread unknown since it began, because events are missing.
+func (a *Analyser) lose(t *thread) {
+	if t.state == waiting {
+		delete(a.cpu(t.cpu).waiters, t.id)
+	}
+	if c := a.cpus[t.cpu]; c != nil && c.current == t {
+		c.current = &thread{id: nobody}
+	}
+	t.state, t.early = unknown, nil
 }

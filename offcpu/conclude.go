@@ -18,6 +18,9 @@ const mostPeriods, mostWorst = 20_000, 10
 func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 	a.lastNs = max(endNs, a.lastNs, a.listedNs)
 	a.reach(a.lastNs)
+	if a.WaitsIn != nil {
+		a.look()
+	}
 	for _, t := range a.threads {
 		a.ending(t)
 	}
@@ -37,6 +40,22 @@ func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 	return r
 }
 
+// look asks what the target's threads do at the end of the recording. If the kernel leaves out events, and a thread does
+// something else than the events say, the one that would tell was left out: its state is unknown.
+func (a *Analyser) look() {
+	missing := slices.ContainsFunc(a.tallies, func(t *tally) bool { return t.missed > 0 })
+	for _, t := range a.threads {
+		if !t.ours || t.state == ended {
+			continue
+		}
+		var waits bool
+		t.waitsIn, waits = a.WaitsIn(t.process, t.id)
+		if missing && t.state != unknown && waits != (t.state == blocked) {
+			a.lose(t)
+		}
+	}
+}
+
 // ending closes the state of a thread at the end of the recording.
 func (a *Analyser) ending(t *thread) {
 	if t.state == unknown && t.sinceNs == a.startNs && t.blockedIn != tracepoint.Runnable {
@@ -45,10 +64,7 @@ func (a *Analyser) ending(t *thread) {
 	if t.state == waiting {
 		a.charge(t, a.lastNs)
 	}
-	var in Who
-	if t.ours && t.state == blocked && a.WaitsIn != nil {
-		in.Name = a.WaitsIn(t.process, t.id)
-	}
+	in := Who{Name: t.waitsIn}
 	a.close(t, NotWoken, in, a.lastNs)
 	t.state = ended
 }

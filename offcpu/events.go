@@ -63,9 +63,11 @@ func (a *Analyser) add(e tracepoint.Event) {
 func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 	a.tally().missed++
 	had := c.current
-	c.current = nil
+	c.current, had.silent = nil, had.id != 0
 	for _, t := range c.waiters {
-		a.charge(t, e.AtNs)
+		if a.charge(t, e.AtNs); t.silent { // it may have had the CPU, and may be blocked by now
+			a.lose(t)
+		}
 	}
 	if had.id != 0 && had.state == running && had.cpu == e.CPU {
 		had.state = unknown
@@ -175,7 +177,7 @@ func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 	case t.state == blocked && t.early != nil: // woken while it was about to give up its CPU
 		a.close(t, t.early.cause, t.early.who, atNs)
 	case t.state == running: // the event in which it gave up its CPU was missed
-		t.state = unknown
+		t.state, t.silent = unknown, true
 		fallthrough
 	default:
 		a.close(t, Unknown, Who{}, atNs)
@@ -188,8 +190,12 @@ func (a *Analyser) wakes(e tracepoint.Event) {
 	w := a.waker(e, t)
 	switch t.state {
 	case running, waiting:
-		t.early = &w
-		return
+		t.silent = t.silent || t.state == waiting && t.wokenNs == t.sinceNs // it was woken before: meanwhile it had a CPU
+		if !t.silent {
+			t.early = &w
+			return
+		}
+		a.lose(t) // it was blocked
 	case ended:
 		return
 	case unknown:
@@ -235,10 +241,12 @@ func (a *Analyser) relation(process int32, woken *thread) Cause {
 
 // whoever identifies a thread of the target by itself, and any other thread by its process.
 func (a *Analyser) whoever(t *thread) Who {
-	if t.id == 0 {
+	switch {
+	case t.id == 0:
 		return Who{}
-	}
-	if t.ours {
+	case t.id == nobody:
+		return nobodyKnown
+	case t.ours:
 		return Who{Process: t.process, Thread: t.id, Name: t.name, CGroup: t.cgroup}
 	}
 	who := Who{Process: t.process, Name: t.name, CGroup: t.cgroup}

@@ -53,8 +53,11 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	startNs := tracepoint.Now()
 	tasks := tracepoint.Tasks(o.Root)
 	a := New(tasks, startNs, tracepoint.Now(), o.Target)
-	a.WaitsIn = func(process, thread int32) string {
-		return waitsIn(o.Root, path.Join("proc", strconv.Itoa(int(process)), "task", strconv.Itoa(int(thread))))
+	a.WaitsIn = func(process, thread int32) (string, bool) {
+		folder := path.Join("proc", strconv.Itoa(int(process)), "task", strconv.Itoa(int(thread)))
+		stat, _ := fs.ReadFile(o.Root, path.Join(folder, "stat"))
+		state, known := tracepoint.StateIn(stat)
+		return waitsIn(o.Root, folder), !known || state != tracepoint.Runnable
 	}
 	stolen, watch := stolenOf(o.Root), watchThrottles(o.Root, tracepoint.Now)
 	watch.regroup(a)

@@ -22,13 +22,15 @@ type thread struct {
 	kernel      bool
 	ours        bool
 	forked      bool // not started yet
+	silent      bool // it has given up a CPU without an event: the kernel leaves its events out
 	begun       bool // by the target's parent: it is the target's once it has become another program
 	state       state
 	sinceNs     int64
 	cpu         int32 // its present or last CPU; -1 if unknown
 	blockedIn   tracepoint.State
-	early       *wake // a wake-up that came while it was running or waiting
-	wokenNs     int64 // time of its last wake-up
+	waitsIn     string // the kernel function in which it waits when the recording ends
+	early       *wake  // a wake-up that came while it was running or waiting
+	wokenNs     int64  // time of its last wake-up
 	woken       wake
 	// had lists the threads that have had the CPU since this thread began to wait for it, in
 	// order of time, until chargedNs.
