@@ -2,6 +2,7 @@ package offcpu
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"chronoscope/remedy"
@@ -32,7 +33,7 @@ func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 	}
 	all.takeOff(stolenNs)
 	r := Result{
-		RecordedNs: a.lastNs - all.startNs, ThreadNs: all.livesNs, WallNs: all.wallNs, Threads: a.own, Events: all.events, Lost: all.lost, Missed: all.missed,
+		RecordedNs: a.lastNs - all.startNs, ThreadNs: all.livesNs, WallNs: all.wallNs, Threads: a.own, Events: all.events, Lost: all.lost, Missed: all.missed, MissedIdle: all.missedIdle,
 		Parts: all.parts.list(all.livesNs), Wall: all.wall.list(all.wallNs),
 	}
 	all.show(&r)
@@ -225,7 +226,12 @@ func (r *Result) judge() {
 		r.Lower(stats.Suspect, "for %s of the time all threads waited for something that had not come when the recording ended: record for longer, to learn what", stats.Share(open))
 	}
 	if share > suspectShare && r.Missed > 0 {
-		r.Lower(stats.Suspect, "the kernel left out switches between threads %d times, and did not report it: who had a CPU then is counted as unknown; on some virtual machines that happens only on idle CPUs: %s keeps them busy", r.Missed, remedy.Of(remedy.KeepBusy))
+		left := fmt.Sprintf("the kernel left out switches between threads %d times, and did not report it: who had a CPU then is counted as unknown", r.Missed)
+		if 2*r.MissedIdle >= r.Missed {
+			r.Lower(stats.Suspect, "%s; %d times the CPU had been idle: %s keeps the CPUs busy", left, r.MissedIdle, remedy.Of(remedy.KeepBusy))
+		} else {
+			r.Lower(stats.Suspect, "%s; only %d times the CPU had been idle: the kernel reports nothing of what some threads do, as on a virtual machine that was restored from an image", left, r.MissedIdle)
+		}
 	}
 	if r.Lost > 0 {
 		r.Lower(stats.Suspect, "%d of %d events were lost: what threads did around them is counted as unknown", r.Lost, r.Lost+r.Events)

@@ -57,12 +57,16 @@ func (a *Analyser) add(e tracepoint.Event) {
 }
 
 // missed handles a thread that has a CPU although no event switched to it: the kernel left out a switch. This is
-// not an error of our reader: on Linux 6.18 the kernel's own trace buffer, recorded during the same 4 s, lacks as
-// many switches (44 breaks among 18,480). They were switches from idle CPUs, of which, for seconds, no event is reported. On
-// CPUs that were kept busy, hardly any was left out. Who had the CPU since the last event is unknown.
+// not an error of our reader: on Linux 6.18 the kernel's own trace buffer (tracefs) lacks the same switches. On some
+// virtual machines it reports nothing of a CPU's idle thread, for seconds or for hours, and, where the machine was restored from
+// an image, nothing of the threads of some processes in it. On CPUs that were kept busy, hardly any was left out. Who had the CPU since the last
+// event is unknown.
 func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 	a.tally().missed++
 	had := c.current
+	if had.id == 0 {
+		a.tally().missedIdle++
+	}
 	c.current, had.silent = nil, had.id != 0
 	for _, t := range c.waiters {
 		if a.charge(t, e.AtNs); t.silent { // it may have had the CPU, and may be blocked by now

@@ -122,9 +122,11 @@ type Result struct {
 	Threads  int   `json:"threads"`
 	Events   int64 `json:"events"`
 	Lost     int64 `json:"lost"`
-	// Missed is how often the kernel's events lacked switches between threads that it did not report as lost.
-	Missed int64  `json:"missed,omitempty"`
-	Parts  []Part `json:"parts"` // the largest first
+	// Missed is how often the kernel's events lacked switches between threads that it did not report as lost. MissedIdle is how
+	// often the CPU had been idle before.
+	Missed     int64  `json:"missed,omitempty"`
+	MissedIdle int64  `json:"missed_idle,omitempty"`
+	Parts      []Part `json:"parts"` // the largest first
 	// Wall says what the target did as a whole, during the WallNs in which it had any thread: at
 	// least one thread ran, or none had a CPU though one was runnable, or all were blocked. The
 	// last state is put down to the first wake-up. The shares of Wall refer to WallNs.

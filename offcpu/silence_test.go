@@ -2,13 +2,15 @@ package offcpu
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"chronoscope/remedy"
 	"chronoscope/tracepoint"
 )
 
 // On some restored virtual machines (Linux 6.18) the kernel notes nothing that the idle thread of one CPU does, and nothing
-// that the threads of a process do that is older than the restored image. Nothing then shows when such a thread takes that
+// that the threads of some processes of the image do. Nothing then shows when such a thread takes that
 // CPU, or gives it up. No time is attributed to a wrong cause or thread.
 func TestSimulatedSilentCPU(t *testing.T) {
 	for name, silent := range map[string]int32{"idle alone": -1, "another process": 200, "a thread of the target": 100} {
@@ -43,4 +45,28 @@ func TestSimulatedSilentCPU(t *testing.T) {
 // waitsIn tells what /proc tells of a thread at the end, without the function.
 func (w *world) waitsIn(_, thread int32) (string, bool) {
 	return "", slices.ContainsFunc(w.threads, func(t *simThread) bool { return t.id == thread && t.doing == "block" })
+}
+
+// --keep-busy is recommended only if most of the switches that are missing were those of idle CPUs.
+func TestAdviceAboutMissedSwitches(t *testing.T) {
+	for idle, advised := range map[int64]bool{0: false, 4: false, 5: true, 10: true} {
+		r := Result{RecordedNs: 1, ThreadNs: 1, Missed: 10, MissedIdle: idle, Parts: []Part{{Cause: Unknown, Share: 0.05}}}
+		r.judge()
+		if all := strings.Join(r.Reasons, "; "); strings.Contains(all, remedy.Of(remedy.KeepBusy)) != advised {
+			t.Errorf("%d of 10 were idle: %s", idle, all)
+		}
+	}
+}
+
+// A CPU that was idle by the last event, and now has a thread to which no event switched it, was idle before the switch that
+// is missing.
+func TestMissedSwitchesOfIdleCPUs(t *testing.T) {
+	a := New([]tracepoint.Task{{Process: 1, Thread: 1, State: tracepoint.Sleeping}, {Process: 2, Thread: 2, State: tracepoint.Sleeping}}, 0, 0, Target{Processes: map[int32]bool{1: true}})
+	turn := func(ns int64, from, to int32) tracepoint.Event {
+		return tracepoint.Event{AtNs: ns, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to, Value: int32(tracepoint.Sleeping)}
+	}
+	a.Add([]tracepoint.Event{turn(100, 1, 0), turn(200, 1, 2), turn(300, 1, 0), turn(400, 2, 0)})
+	if r := a.Result(500, nil); r.Missed != 3 || r.MissedIdle != 2 {
+		t.Errorf("%d are missing, %d of them after an idle time", r.Missed, r.MissedIdle)
+	}
 }

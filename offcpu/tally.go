@@ -17,6 +17,7 @@ type tally struct {
 	events      int64
 	lost        int64
 	missed      int64    // switches that the kernel left out
+	missedIdle  int64    // those of them that followed an idle time of the CPU
 	periods     []Period // StartNs is in the time of events
 	leftOut     int64
 	leftOutNs   int64
@@ -98,6 +99,7 @@ func (t *tally) join(later *tally) {
 	t.events += later.events
 	t.lost += later.lost
 	t.missed += later.missed
+	t.missedIdle += later.missedIdle
 	t.periods = append(t.periods, later.periods...)
 	t.leftOut += later.leftOut
 	t.leftOutNs = max(t.leftOutNs, later.leftOutNs)
