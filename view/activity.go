@@ -137,7 +137,7 @@ func named(t activity.Analysis) Section {
 			rest.Count, rest.Share, rest.TotalNs, rest.MaxNs = rest.Count+p.Count, rest.Share+p.Share, rest.TotalNs+p.TotalNs, max(rest.MaxNs, p.MaxNs)
 			continue
 		}
-		rows.row(p.Cause, p.Who.String(), p.Count, fmt.Sprintf("%.4f %%", 100*p.Share), duration(p.TotalNs), duration(p.MaxNs))
+		rows.row(p.Cause, culprit(p.Cause, p.Who), p.Count, fmt.Sprintf("%.4f %%", 100*p.Share), duration(p.TotalNs), duration(p.MaxNs))
 	}
 	if rest.Count > 0 {
 		rows.row("the rest", fmt.Sprintf("%d more", len(parts)-mostCulprits), rest.Count, fmt.Sprintf("%.4f %%", 100*rest.Share), duration(rest.TotalNs), duration(rest.MaxNs))
@@ -151,7 +151,7 @@ func named(t activity.Analysis) Section {
 	for i, m := range n.Worst {
 		var ran []string
 		for _, p := range m.Ran[:min(len(m.Ran), 3)] {
-			ran = append(ran, fmt.Sprintf("%s %s", cmp.Or(p.Who.String(), p.Cause.String()), duration(p.DurationNs)))
+			ran = append(ran, fmt.Sprintf("%s %s", cmp.Or(culprit(p.Cause, p.Who), p.Cause.String()), duration(p.DurationNs)))
 		}
 		if more := len(m.Ran) - len(ran); more > 0 {
 			ran = append(ran, fmt.Sprintf("%d more", more))
@@ -166,6 +166,15 @@ func named(t activity.Analysis) Section {
 		s.Notes = append(s.Notes, say("without rights %s of the gaps are put down to the same cause; of switches and handlers the events are the ones to believe", stats.Share(gaps)))
 	}
 	return s
+}
+
+// culprit names the thread or interrupt that took the time of a cause. Where events are missing, the kernel's accounts may
+// say that another thread had the CPU, but not which.
+func culprit(c activity.Cause, who activity.Culprit) string {
+	if c == activity.Preempted && who == (activity.Culprit{}) {
+		return "not known, as events are missing"
+	}
+	return who.String()
 }
 
 // traceNotes returns the lines below a trace's table.

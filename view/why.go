@@ -187,13 +187,21 @@ func wholeWords(parts []offcpu.Part) string {
 		switch g := groups[i]; {
 		case g.Who.Name == "":
 		case g.Share > 0.99*shares[cause]:
-			words += ", for " + g.who()
+			words += ", " + forWhom(cause, g.who())
 		default:
-			words += fmt.Sprintf(", mostly for %s (%s)", g.who(), stats.Share(g.Share))
+			words += fmt.Sprintf(", mostly %s (%s)", forWhom(cause, g.who()), stats.Share(g.Share))
 		}
 		said = append(said, words)
 	}
 	return strings.Join(said, "; ")
+}
+
+// forWhom says what who had to do with a wait. A stopped thread does not wait for the one that lets it go on.
+func forWhom(c offcpu.Cause, who string) string {
+	if c == offcpu.Stopped {
+		return "until " + who + " let it go on"
+	}
+	return "for " + who
 }
 
 // whoWords names the thread or interrupt that made threads wait, or otherwise the cause.
@@ -244,8 +252,12 @@ func whyNotes(d record.Why, worst *group) (notes []Line) {
 	}
 	switch w := d.Late; {
 	case w != nil:
-		notes = append(notes, say("%s (%d) was kept from running for %s, %s after the beginning (%s %s): the recording ended then.",
-			w.Name, w.Thread, duration(w.DurationNs), durationTo(w.StartNs, 7), w.Cause, whoWords(w.Cause, w.Who)))
+		words := did[w.Cause]
+		if who := whoWords(w.Cause, w.Who); who != "" {
+			words += ", " + forWhom(w.Cause, who)
+		}
+		notes = append(notes, say("%s (%d) was kept from running for %s, %s after the beginning (it %s): the recording ended then.",
+			w.Name, w.Thread, duration(w.DurationNs), durationTo(w.StartNs, 7), words))
 	case d.LateNs != nil:
 		notes = append(notes, say("A thread was kept from running for %s: the recording ended then.", duration(*d.LateNs)))
 	}

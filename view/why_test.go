@@ -81,6 +81,18 @@ func TestTheWaitThatEndedTheRecordingComesFirst(t *testing.T) {
 	}
 }
 
+// A thread that was stopped did not wait for the one that let it go on: it was said to be "stopped 35 %, for bash".
+func TestStoppedUntilSomebodyLetItGoOn(t *testing.T) {
+	bash := offcpu.Who{Name: "bash", Process: 9}
+	if got, want := wholeWords([]offcpu.Part{{Cause: offcpu.Stopped, Who: bash, Share: 0.35}}), "was stopped 35 %, until bash (pid 9) let it go on"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	late := offcpu.Period{Name: "spin", Thread: 7, StartNs: 40e6, DurationNs: 6e6, Cause: offcpu.Stopped, Who: bash}
+	if got := fmt.Sprint(whyNotes(record.Why{Late: &late}, nil)); !strings.Contains(got, "(it was stopped, until bash (pid 9) let it go on)") {
+		t.Error(got)
+	}
+}
+
 // The summary begins with the cause that took most of the time, and names the threads.
 func TestWhyInWords(t *testing.T) {
 	part := func(c offcpu.Cause, name string, share float64) offcpu.Part {
