@@ -58,8 +58,8 @@ func (a *Analyser) add(e tracepoint.Event) {
 
 // missed handles a thread that has a CPU although no event switched to it: the kernel left out a switch. This is
 // not an error of our reader: on Linux 6.18 the kernel's own trace buffer (tracefs) lacks the same switches. On some
-// virtual machines it reports nothing of a CPU's idle thread, for seconds or for hours, and, where the machine was restored from
-// an image, nothing of the threads of some processes in it. On CPUs that were kept busy, hardly any was left out. Who had the CPU since the last
+// virtual machines it reports nothing of a CPU's idle thread, for seconds or for as long as it was watched, and
+// nothing of the threads of some processes. On CPUs that were kept busy, hardly any was left out. Who had the CPU since the last
 // event is unknown.
 func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 	a.tally().missed++

@@ -9,8 +9,8 @@ import (
 	"chronoscope/tracepoint"
 )
 
-// On some restored virtual machines (Linux 6.18) the kernel notes nothing that the idle thread of one CPU does, and nothing
-// that the threads of some processes of the image do. Nothing then shows when such a thread takes that
+// On some virtual machines (PVM, Linux 6.18) the kernel notes nothing that the idle thread of one CPU does, and nothing
+// that the threads of some processes do. Nothing then shows when such a thread takes that
 // CPU, or gives it up. No time is attributed to a wrong cause or thread.
 func TestSimulatedSilentCPU(t *testing.T) {
 	for name, silent := range map[string]int32{"idle alone": -1, "another process": 200, "a thread of the target": 100} {
