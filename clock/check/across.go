@@ -77,7 +77,7 @@ func (a *across) note(g game, s *subject) {
 		}
 		a.fenced.compare(before.Ticks, after.Ticks)
 	}
-	if wrapped || s.Kind != clock.KindCounter || !s.keepsTime {
+	if wrapped || s.Kind != clock.KindCounter || !s.keepsTime || !s.measurable() {
 		return
 	}
 	l, roundTripNs := limitsOf(g, s.tickNs(), s.accuracyNs())

@@ -71,8 +71,13 @@ const day = 86400e9 // ns
 // which the counter was seen to wrap, or 0. k is the kernel's discipline of its clocks.
 func (r *Report) judgeWatch(s *subject, width int, k kept) {
 	w := s.rate
-	if w == nil {
-		r.skip(Drift, s.Name, "there is no other clock to hold it against, or its tick is not known")
+	switch {
+	case w != nil:
+	case !s.measurable():
+		r.skipAll(s, "its tick or its accuracy is not known: a longer measurement may tell")
+		return
+	default:
+		r.skip(Drift, s.Name, "there is no other clock to hold it against")
 		return
 	}
 	if len(w.sandwiches) < fewestLooks {
@@ -84,9 +89,7 @@ func (r *Report) judgeWatch(s *subject, width int, k kept) {
 		sandwiches = unwrapped(sandwiches, width, s.tickNs(), tickNs(w.reference))
 	}
 	if limit := lateness * s.accuracyNs(); w.spanNs() <= limit {
-		for _, q := range []Question{Stuck, Stepped, RateChange, Drift} {
-			r.skip(q, s.Name, "%s", tooBrief)
-		}
+		r.skipAll(s, tooBrief)
 		return
 	}
 	if r.judgeStanding(s, w.pairs(sandwiches)) {
@@ -104,6 +107,13 @@ func (r *Report) judgeWatch(s *subject, width int, k kept) {
 	}
 	r.judgeRateChange(s, whole)
 	r.judgeDrift(s, whole, k)
+}
+
+// skipAll skips each question about a clock's course.
+func (r *Report) skipAll(s *subject, why string) {
+	for _, q := range []Question{Stuck, Stepped, RateChange, Drift} {
+		r.skip(q, s.Name, "%s", why)
+	}
 }
 
 const tooBrief = "watched too briefly for its steps: a longer check may tell"

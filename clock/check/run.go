@@ -85,7 +85,7 @@ func (c *checking) arrange() {
 	}
 	for _, s := range c.subjects {
 		reference := c.reference(s)
-		if !s.keepsTime || !(s.tickNs() > 0) || reference == nil {
+		if !s.keepsTime || !s.measurable() || reference == nil {
 			continue
 		}
 		bend := wanderLimit
@@ -94,7 +94,7 @@ func (c *checking) arrange() {
 		}
 		s.rate = c.newWatch(s, reference, bend)
 		s.steps = s.rate
-		if s.Kind == clock.KindWall && s.CountsSuspend == clock.Yes && monotonic != nil && s.disciplined && monotonic != s {
+		if s.Kind == clock.KindWall && s.CountsSuspend == clock.Yes && s.disciplined && monotonic != nil && monotonic != s && monotonic.measurable() {
 			s.steps = c.newWatch(s, monotonic, sameRate)
 		}
 	}
@@ -108,7 +108,7 @@ func (c *checking) newWatch(s, reference *subject, bend float64) *watch {
 // reference returns the best other clock with which the rate of s can be compared.
 func (c *checking) reference(s *subject) *subject {
 	for _, name := range []string{"monotonic-raw", "tsc-fenced", "tsc", "cntvct-fenced", "cntvct", "monotonic", "go-time-now"} {
-		if r := named(c.subjects, name); r != nil && r != s && r.tickNs() > 0 {
+		if r := named(c.subjects, name); r != nil && r != s && r.measurable() {
 			return r
 		}
 	}

@@ -71,6 +71,10 @@ func (s *subject) tickNs() float64 { return tickNs(s.Rated) }
 
 func (s *subject) accuracyNs() float64 { return accuracyNs(s.Rated) }
 
+// measurable reports whether the length of the clock's ticks and its accuracy are known. Otherwise it
+// can't be told whether a difference to another clock is a fault.
+func (s *subject) measurable() bool { return s.accuracyNs() > 0 }
+
 func tickNs(c clock.Rated) float64 {
 	if ns := c.TickNs.Value; ns > 0 && !math.IsInf(ns, 0) {
 		return ns
@@ -78,13 +82,12 @@ func tickNs(c clock.Rated) float64 {
 	return math.NaN()
 }
 
-// accuracyNs returns the clock's accuracy, but at least one tick, and one tick if the accuracy
-// is not known.
+// accuracyNs returns the clock's accuracy, but at least one tick; NaN if either is not known.
 func accuracyNs(c clock.Rated) float64 {
-	if c.AccuracyNs > tickNs(c) && !math.IsInf(c.AccuracyNs, 0) {
-		return c.AccuracyNs
+	if math.IsInf(c.AccuracyNs, 0) {
+		return math.NaN()
 	}
-	return tickNs(c)
+	return math.Max(c.AccuracyNs, tickNs(c))
 }
 
 // length formats a number of ticks as a duration, if the tick's length is known.
