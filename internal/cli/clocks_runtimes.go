@@ -171,7 +171,7 @@ func (g *guests) company(p *probe.Probe) *timermeter.Company {
 		company.Timers = append(company.Timers, timermeter.Foreign{
 			Clock: clock.Clock{
 				Name: called(t.Name), Runtime: runtime, API: t.API, Kind: t.Kind, Scope: t.Scope, UnitNs: t.UnitNs,
-				Calendar: t.Calendar, Settable: t.Settable, CountsSleep: clock.Unknown, CountsSuspend: clock.Unknown,
+				Calendar: t.Calendar, Settable: t.Settable, CountsSleep: clock.Unknown, CountsSuspend: t.CountsSuspend,
 			},
 			Name: t.Name, TickNs: t.TickNs, Ask: t, CPUTime: p.CPUTime,
 		})

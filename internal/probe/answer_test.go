@@ -127,7 +127,7 @@ const goodHello = `{"protocol":1,"runtime":"r","version":"1","timers":[{"name":"
 func TestHello(t *testing.T) {
 	h, err := parseHello(goodHello)
 	if err != nil || len(h.Timers) != 2 || h.Timers[0].Scope != "machine" || h.Timers[1].Scope != "process" ||
-		h.Timers[0].API != "a" || h.Timers[1].API != "b()" {
+		h.Timers[0].CountsSuspend != "unknown" || h.Timers[0].API != "a" || h.Timers[1].API != "b()" {
 		t.Errorf("%+v, %v", h, err)
 	}
 	for name, change := range map[string][2]string{
@@ -148,6 +148,7 @@ func TestHello(t *testing.T) {
 		"reserved name":        {`"name":"a"`, `"name":"none"`},
 		"unknown kind":         {`"wall"`, `"sun"`},
 		"unknown scope":        {`"api":"b()"`, `"scope":"galaxy"`},
+		"unknown suspend":      {`"api":"b()"`, `"counts_suspend":"perhaps"`},
 		"no unit":              {`"unit_ns":1}`, `"unit_ns":0}`},
 		"negative unit":        {`"unit_ns":1}`, `"unit_ns":-1}`},
 		"huge unit":            {`"unit_ns":1}`, `"unit_ns":1e300}`},

@@ -36,6 +36,8 @@ type Description struct {
 	// Calendar and Settable have the same meaning as in [clock.Clock].
 	Calendar bool `json:"calendar"`
 	Settable bool `json:"settable"`
+	// CountsSuspend says whether the timer goes on while the machine is suspended. If it is missing, that is unknown.
+	CountsSuspend clock.Answer `json:"counts_suspend"`
 }
 
 // Limits of a hello.
@@ -109,6 +111,13 @@ func (d *Description) complete() error {
 	case clock.ScopeMachine, clock.ScopeProcess, clock.ScopeThread:
 	default:
 		return fmt.Errorf("the scope of %s is %q: use machine, process or thread", d.Name, d.Scope)
+	}
+	switch d.CountsSuspend {
+	case "":
+		d.CountsSuspend = clock.Unknown
+	case clock.Yes, clock.No, clock.Unknown:
+	default:
+		return fmt.Errorf("counts_suspend of %s is %q: use yes, no or unknown", d.Name, d.CountsSuspend)
 	}
 	return nil
 }

@@ -74,6 +74,9 @@ func TestProbesAnswer(t *testing.T) {
 			}
 		}
 		for _, timer := range p.Timers {
+			if timer.Name == "clock_gettime(CLOCK_BOOTTIME)" && timer.CountsSuspend != clock.Yes {
+				t.Errorf("%s goes on while the machine is suspended, says %q", timer.Name, timer.CountsSuspend)
+			}
 			if err := answers(t.Context(), timer, p.Timers[0].Name); err != nil {
 				t.Errorf("%s: %v", timer.Name, err)
 			}

@@ -105,7 +105,7 @@ static struct timer timers[] = {
 #endif
 	TIMER(realtime, "clock_gettime(CLOCK_REALTIME)", "wall", "machine", 1, CALENDAR),
 #ifdef CLOCK_MONOTONIC_COARSE
-	TIMER(boottime, "clock_gettime(CLOCK_BOOTTIME)", "wall", "machine", 1, ""),
+	TIMER(boottime, "clock_gettime(CLOCK_BOOTTIME)", "wall", "machine", 1, ",\"counts_suspend\":\"yes\""),
 	TIMER(tai, "clock_gettime(CLOCK_TAI)", "wall", "machine", 1, ",\"settable\":true"),
 	TIMER(monotonic_coarse, "clock_gettime(CLOCK_MONOTONIC_COARSE)", "wall", "machine", 1, ""),
 	TIMER(realtime_coarse, "clock_gettime(CLOCK_REALTIME_COARSE)", "wall", "machine", 1, CALENDAR),
