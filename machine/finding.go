@@ -138,6 +138,9 @@ func clocksourceFix(m *Machine, counter Text) string {
 	if slices.Contains(m.Clocksources, counter) {
 		return fmt.Sprintf("as root: echo %s > /sys/devices/system/clocksource/clocksource0/current_clocksource", counter)
 	}
+	if m.CounterParameter != "" {
+		return fmt.Sprintf("start the system without the boot parameter %s, if you may: it keeps %s away", m.CounterParameter, counter)
+	}
 	return fmt.Sprintf("find out why the kernel does not offer %s: dmesg | grep -i -e clocksource -e %[1]s", counter)
 }
 

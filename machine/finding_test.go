@@ -31,6 +31,7 @@ func TestFindings(t *testing.T) {
 		{"tsc", Machine{Arch: "amd64", Clocksource: "tsc"}, "clocksource", OK, "tsc"},
 		{"kvm-clock, tsc to be had", Machine{Arch: "amd64", Clocksource: "kvm-clock", Clocksources: []Text{"kvm-clock", "tsc"}}, "clocksource", Note, "echo tsc >"},
 		{"hpet, tsc given up", Machine{Arch: "amd64", Clocksource: "hpet", Clocksources: []Text{"hpet"}}, "clocksource", Warning, "dmesg"},
+		{"kvm-clock, tsc ruled out", Machine{Arch: "amd64", Clocksource: "kvm-clock", CounterParameter: "tsc=unstable"}, "clocksource", Note, "without the boot parameter tsc=unstable"},
 		{"arm64", Machine{Arch: "arm64", Clocksource: "arch_sys_counter"}, "clocksource", OK, ""},
 		{"arm64, memory-mapped timer", Machine{Arch: "arm64", Clocksource: "arch_mmio_counter"}, "clocksource", Warning, "arch_sys_counter"},
 

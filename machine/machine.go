@@ -48,6 +48,9 @@ type Machine struct {
 	// kernel could use.
 	Clocksource  Text   `json:"clocksource"`
 	Clocksources []Text `json:"clocksources"`
+	// CounterParameter is the boot parameter that keeps the kernel from using the processor's counter; empty if there is
+	// none.
+	CounterParameter Text `json:"-"`
 
 	// Hypervisor is the name of the hypervisor that runs this machine, or "none" if the CPU shows
 	// none. Container is the kind of container that this process is in, or "none" if there is no

@@ -125,10 +125,12 @@ func TestTSC(t *testing.T) {
 	const all = "fpu tsc constant_tsc nonstop_tsc"
 	offered := Machine{Arch: "amd64", Clocksources: []Text{"tsc", "hpet"}}
 	given := Machine{Arch: "amd64", Clocksources: []Text{"hpet"}}
+	told := given
+	told.CounterParameter = "tsc=unstable"
 	diagnose(t, "tsc", []sickness{
 		{name: "offered", m: offered, before: flags(all), severity: OK},
 		{name: "given up", m: given, before: flags(all), severity: Warning, says: "does not offer the time stamp counter as clocksource|"},
-		{name: "told to", m: given, before: flags(all).and(content{"proc/cmdline": "quiet tsc=unstable\n"}), severity: Warning, says: "(boot parameter tsc=unstable)"},
+		{name: "told to", m: told, before: flags(all), severity: Note, says: "boot parameter tsc=unstable in /proc/cmdline"},
 		{name: "no constant rate", m: offered, before: flags("tsc nonstop_tsc"), severity: Warning, says: "constant_tsc"},
 		{name: "a hypervisor that does not tell", m: Machine{Arch: "amd64", Clocksources: []Text{"tsc"}, Hypervisor: "kvm"}, before: flags("tsc"), severity: Note, says: "invtsc"},
 		{name: "stops", m: offered, before: flags("tsc constant_tsc"), severity: Note, says: "nonstop_tsc"},

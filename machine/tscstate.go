@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -24,10 +25,14 @@ func judgeTSC(d *Doctor) (*Finding, error) {
 		return nil, nil
 	case len(d.Machine.Clocksources) == 0:
 		return nil, errors.New("the kernel's clocksources are not known, and with them whether it holds the counter for stable")
+	case !slices.Contains(d.Machine.Clocksources, "tsc") && d.Machine.CounterParameter != "":
+		return worthNoting(fmt.Sprintf("the boot parameter %s in /proc/cmdline keeps the kernel from using the time stamp counter", d.Machine.CounterParameter),
+			"the kernel does not test whether the counter is stable: its readings may differ between CPUs, or drift",
+			use+"; chronoscope fidelity tests it"), nil
 	case !slices.Contains(d.Machine.Clocksources, "tsc"):
-		return spoiling("the kernel does not offer the time stamp counter as clocksource"+d.bootParameter(),
-			"it was found unstable or told to be: readings may differ between CPUs, or drift",
-			use+"; dmesg | grep -i tsc says why, and new firmware or removing the boot parameter may mend it"), nil
+		return spoiling("the kernel does not offer the time stamp counter as clocksource",
+			"the kernel found it unstable: readings may differ between CPUs, or drift",
+			use+"; dmesg | grep -i tsc says why, and new firmware may mend it"), nil
 	case !has("constant_tsc") && d.Machine.virtual():
 		return worthNoting("the hypervisor does not say whether the time stamp counter's rate is constant (no flag constant_tsc in /proc/cpuinfo)",
 			"on processors of the last ten years it is; on older ones it may follow the core's frequency, so that ticks are no time", "let the host pass the flag invtsc on; "+use), nil
@@ -51,16 +56,4 @@ func (d *Doctor) cpuFlags() ([]string, error) {
 		return nil, errors.New("/proc/cpuinfo lists no flags of the CPU")
 	}
 	return strings.Fields(cpus[0]["flags"]), nil
-}
-
-// bootParameter returns the kernel's boot parameter that concerns the counter
-// (Documentation/admin-guide/kernel-parameters.txt).
-func (d *Doctor) bootParameter() string {
-	line, _ := d.files().line("proc/cmdline")
-	for parameter := range strings.FieldsSeq(line) {
-		if parameter == "notsc" || parameter == "tsc=unstable" {
-			return " (boot parameter " + parameter + ")"
-		}
-	}
-	return ""
 }
