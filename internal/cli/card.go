@@ -4,11 +4,9 @@ import (
 	"context"
 	"io"
 	"maps"
-	"os"
 	"time"
 
 	"chronoscope/activity"
-	"chronoscope/clock"
 	"chronoscope/clock/check"
 	"chronoscope/fidelity"
 	"chronoscope/record"
@@ -23,7 +21,7 @@ type cardFlags struct{ all bool }
 
 // measure makes the report card. Text shows only its answers, unless --all is given.
 func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
-	c.header.Machine.WatchRunning(os.DirFS("/"), watchFor(c.effort), func(d time.Duration) time.Duration { return clock.Wait(ctx, d) })
+	findings, _ := c.examined(ctx, c.cpus)
 	local, err := c.rank(ctx, c.effort, timermeter.Request{})
 	if local == nil {
 		return found{}, err
@@ -31,7 +29,7 @@ func (t *cardFlags) measure(ctx context.Context, c *call) (found, error) {
 	ranking := local.Ranking()
 	d := record.Card{
 		Ranking: ranking, Trust: record.NoTrust(), Traces: []activity.Analysis{},
-		Findings: c.header.Machine.Findings(), Advice: ranking.Advice(),
+		Findings: findings, Advice: ranking.Advice(),
 	}
 	if err == nil {
 		d.Findings = c.withSharedCores(ctx, c.tracedCPUs(), d.Findings)

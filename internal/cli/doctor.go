@@ -50,16 +50,22 @@ func examine(ctx context.Context, c *call) (found, error) {
 	if len(cpus) == 0 {
 		cpus, _ = machine.ParseCPUList(string(c.header.Machine.CPUList)) // none if they are not known
 	}
-	var watched time.Duration
-	findings, caveats := machine.Doctor{
-		Root: os.DirFS("/"), Machine: c.header.Machine, CPUs: cpus, Window: watchFor(c.effort),
-		Wait: func(d time.Duration) time.Duration { watched = clock.Wait(ctx, d); return watched },
-	}.Examine()
-	c.header.Caveats = append(c.header.Caveats, caveats...)
-	findings = c.withSharedCores(ctx, cpus, c.withTracepoints(findings))
+	findings, watched := c.examined(ctx, cpus)
+	findings = c.withSharedCores(ctx, cpus, findings)
 	return found{document: record.Doctor{
 		Header: c.finish(ctx), CPUList: machine.Text(machine.FormatCPUList(cpus)), WatchedNs: watched.Nanoseconds(), Findings: findings,
 	}}, nil
+}
+
+// examined returns what disturbs measurements on the CPUs, without shared cores, and how long the kernel's counters were
+// watched.
+func (c *call) examined(ctx context.Context, cpus []int) (findings []machine.Finding, watched time.Duration) {
+	findings, caveats := machine.Doctor{
+		Root: os.DirFS("/"), Machine: c.header.Machine, CPUs: cpus, Window: watchFor(c.effort),
+		Wait: func(d time.Duration) time.Duration { waited := clock.Wait(ctx, d); watched += waited; return waited },
+	}.Examine()
+	c.header.Caveats = append(c.header.Caveats, caveats...)
+	return c.withTracepoints(findings), watched
 }
 
 // withTracepoints adds the finding whether the kernel's tracepoints can be recorded, and keeps the

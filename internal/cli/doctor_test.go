@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"chronoscope/internal/cli"
 )
@@ -23,6 +24,7 @@ var doctorForm = headerForm.with(object{
 type prognosis struct {
 	Interrupted bool
 	CPUList     *string `json:"cpu_list"`
+	WatchedNs   int64   `json:"watched_ns"`
 	Caveats     []string
 	Findings    []struct{ Topic, Severity, Effect, Fix string }
 	Machine     struct{ OS string }
@@ -67,11 +69,30 @@ func TestDoctorDocument(t *testing.T) {
 	if d.Interrupted || len(d.Findings) == 0 {
 		t.Errorf("%+v", d)
 	}
+	// The watch has several parts, and the document once had the length of the last.
+	if least := 100 * time.Millisecond; !d.Interrupted && d.Machine.OS == "linux" && d.WatchedNs < least.Nanoseconds() {
+		t.Errorf("%d ns were watched, and --quick asks for %v", d.WatchedNs, least)
+	}
 	// Each question has a finding, or does not arise, or has a reason why there is no finding. A
 	// value that could not be read does not lead to a warning.
 	for _, f := range d.Findings {
 		if slices.ContainsFunc(d.Caveats, func(c string) bool { return strings.HasPrefix(c, f.Topic+": ") }) {
 			t.Errorf("%s was found, and could not be read", f.Topic)
+		}
+	}
+}
+
+// The report card examines the machine as the doctor does. It once looked at less, and said that nothing spoils
+// measurements where the doctor warned.
+func TestCardFindsWhatTheDoctorFinds(t *testing.T) {
+	doctor := diagnosed(t, chronoscope, "doctor", "--quick", "--format", "json")
+	var card prognosis
+	if err := json.Unmarshal(output(t, "--quick", "--format", "json"), &card); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range doctor.Findings {
+		if !slices.ContainsFunc(card.Findings, func(c struct{ Topic, Severity, Effect, Fix string }) bool { return c.Topic == f.Topic }) {
+			t.Errorf("the card does not tell %s", f.Topic)
 		}
 	}
 }
