@@ -43,6 +43,14 @@ func TestPerfPermissionWithoutProc(t *testing.T) {
 	}
 }
 
+// The remedy was to set the sysctl to 2 or less where it is 2.
+func TestPerfPermissionThatTheSysctlDoesNotForbid(t *testing.T) {
+	root := fstest.MapFS{"proc/sys/kernel/perf_event_paranoid": {Data: []byte("2\n")}}
+	if remedy := perfPermission(root); !strings.Contains(remedy, "seccomp") || strings.Contains(remedy, "set the sysctl") {
+		t.Errorf("the remedy is %q", remedy)
+	}
+}
+
 func TestPerfReadingsThatShareACounter(t *testing.T) {
 	c := perfClock(-1, perfEvents["perf-cycles"])
 	if c.Running() != 1 || c.Kind != KindCounter || c.UnitNs != 0 {

@@ -82,7 +82,7 @@ func Pin(cpus []int) (restore func() error, err error) {
 }
 
 func bindingError(cpus []int, err error, remedy string) error {
-	return &AffinityError{Operation: fmt.Sprintf("binding this thread to CPUs %v", cpus), Err: err, Remedy: remedy}
+	return &AffinityError{Operation: fmt.Sprintf("binding this thread to CPUs [%s]", FormatCPUList(cpus)), Err: err, Remedy: remedy}
 }
 
 func checkCPUs(cpus []int) error {

@@ -59,6 +59,7 @@ func TestSetAffinityRefuses(t *testing.T) {
 		cpus []int
 		says string
 	}{
+		{[]int{0, 1, 2, 3, maxCPU + 1}, "binding this thread to CPUs [0-3,"},
 		{nil, "binding this thread to CPUs []: the list of CPUs is empty; name at least one"},
 		{[]int{-1}, "there is no CPU -1; name"},
 		{[]int{before[0], maxCPU + 1}, "there is no CPU 65536; name"},
