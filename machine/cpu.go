@@ -64,7 +64,11 @@ func (m *Machine) describeCPU(cpus []cpuInfo) {
 	if m.Microcode == "" {
 		m.caveat("microcode: /proc/cpuinfo does not show its revision on this machine")
 	}
-	fill(&m.Hypervisor, cpus[0].hypervisor())
+	told := cpus[0].hypervisor()
+	fill(&m.Hypervisor, told)
+	if told == unknownHypervisor && m.Hypervisor == noHypervisor {
+		m.Hypervisor = told // a paravirtual guest, whose kernel knows, and whose CPUID is the processor's
+	}
 }
 
 func fill(field *Text, value Text) {

@@ -193,8 +193,12 @@ func judgeHypervisor(m *Machine) *Finding {
 	case !m.virtual():
 		return fine("no hypervisor below")
 	}
-	return worthNoting(fmt.Sprintf("a virtual machine (hypervisor: %s)", m.Hypervisor),
-		"the host takes CPU time and interrupts without this system's knowledge, may share the core with a neighbour, and rarely lends its performance counters",
+	seen, effect := "a virtual machine", "the host takes CPU time and interrupts without this system's knowledge, may share the core with a neighbour, and rarely lends its performance counters"
+	if strings.Contains(string(m.Hypervisor), nested) {
+		seen += " within a virtual machine"
+		effect += "; what the outer host takes is not even counted as steal"
+	}
+	return worthNoting(fmt.Sprintf("%s (hypervisor: %s)", seen, m.Hypervisor), effect,
 		"repeat at other times and heed the verdicts; for the last percent use a bare-metal or dedicated host")
 }
 

@@ -48,6 +48,7 @@ func TestFindings(t *testing.T) {
 		{"no SMT that a guest sees", Machine{SMT: new(false), Hypervisor: "kvm"}, "smt", OK, "as far as the hypervisor shows"},
 
 		{"bare metal", Machine{Hypervisor: "none"}, "hypervisor", OK, ""},
+		{"guest of a guest", Machine{Hypervisor: "kvm on bhyve"}, "hypervisor", Note, "outer host"},
 		{"guest", Machine{Hypervisor: "kvm"}, "hypervisor", Note, "kvm"},
 
 		{"emulated", Machine{Arch: "arm64", Emulated: true}, "emulation", Warning, "arm64"},

@@ -1,6 +1,9 @@
 package machine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // noHypervisor and noContainer say that no hypervisor or container was detected. An empty text says
 // that it is not known whether there is one.
@@ -8,6 +11,9 @@ const (
 	noHypervisor = Text("none")
 	noContainer  = Text("none")
 )
+
+// nested stands between the names of a hypervisor and of the one that runs it.
+const nested = " on "
 
 // unknownHypervisor is a hypervisor that did not tell its name.
 const unknownHypervisor = Text("unknown")
@@ -59,9 +65,21 @@ var platforms = []struct {
 	{"Amazon EC2", "amazon-nitro"},
 }
 
+// imitated are the hypervisors whose signature KVM shows, on demand, before its own.
+var imitated = []Text{"hyperv", "xen"}
+
 // readHypervisor looks for the name of a hypervisor in what the firmware and the kernel say, if
-// the CPU did not tell it.
+// the CPU did not tell it. If the kernel has the clock of KVM, KVM runs it. CPUID then names the hypervisor below KVM if
+// KVM does not intercept that instruction, as PVM doesn't.
 func (m *Machine) readHypervisor(f files) {
+	if slices.Contains(m.Clocksources, "kvm-clock") {
+		switch below := m.Hypervisor; {
+		case !m.virtual(), below == unknownHypervisor, slices.Contains(imitated, below):
+			m.Hypervisor = "kvm"
+		case below != "kvm":
+			m.Hypervisor = "kvm" + nested + below
+		}
+	}
 	if m.Hypervisor != "" && m.Hypervisor != unknownHypervisor {
 		return
 	}

@@ -55,6 +55,22 @@ func TestReadHypervisor(t *testing.T) {
 	}
 }
 
+// A guest of PVM was called a guest of the hypervisor below, or no guest at all: CPUID is not intercepted there.
+func TestHypervisorOfTheKernel(t *testing.T) {
+	for cpu, want := range map[Text]Text{"bhyve": "kvm on bhyve", "none": "kvm", "unknown": "kvm", "": "kvm", "kvm": "kvm", "hyperv": "kvm", "xen": "kvm"} {
+		m := &Machine{Hypervisor: cpu, Clocksources: []Text{"kvm-clock"}}
+		m.readHypervisor(files{fstest.MapFS{}})
+		if m.Hypervisor != want {
+			t.Errorf("CPUID says %q: %q, want %q", cpu, m.Hypervisor, want)
+		}
+	}
+	m := &Machine{Arch: "amd64", Hypervisor: noHypervisor}
+	m.readCPU(files{fstest.MapFS{"proc/cpuinfo": {Data: []byte("processor : 0\nvendor_id : GenuineIntel\ncpu family : 6\nflags : fpu hypervisor\n")}}})
+	if m.Hypervisor != unknownHypervisor {
+		t.Errorf("the kernel knows of a hypervisor: %q", m.Hypervisor)
+	}
+}
+
 func TestReadContainer(t *testing.T) {
 	for _, c := range []struct {
 		file, content string

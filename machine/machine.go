@@ -131,10 +131,10 @@ func (m *Machine) read(root fs.FS) {
 	f := files{root}
 	m.readCPU(f)
 	m.readCPUs(f)
+	m.readClocksource(f)
 	m.readHypervisor(f)
 	m.readSMT(f)
 	m.readFrequency(f)
-	m.readClocksource(f)
 	m.readContainer(f)
 	m.readCPULimit(f)
 	m.readKernel(f)

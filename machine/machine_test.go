@@ -34,7 +34,7 @@ func TestReadTrees(t *testing.T) {
 			CPU: "AMD EPYC", Vendor: "AuthenticAMD", Model: "family 26 model 2 stepping 1", Microcode: "0x1000065",
 			CPUs: 2, CPUList: "0-1", CPUsOnline: new(2), SMT: new(false),
 			Clocksource: "tsc", Clocksources: []Text{"tsc", "kvm-clock"},
-			Hypervisor: "unknown", Container: "docker",
+			Hypervisor: "kvm", Container: "docker",
 			PerfEventParanoid: new(2), Load1: new(0.02),
 			Kernel: "6.18.44-fc-v657", OS: "linux", Arch: "amd64",
 			Caveats: []string{
@@ -205,7 +205,7 @@ func TestJSON(t *testing.T) {
 		"cpus": 2.0, "cpu_list": "0-1", "cpus_online": 2.0, "smt": false,
 		"tsc_hz": nil, "core_hz": nil, "tick_hz": nil, "governor": nil, "frequency_driver": nil,
 		"clocksource": "tsc", "clocksources": []any{"tsc", "kvm-clock"},
-		"hypervisor": "unknown", "container": "docker", "emulated": false,
+		"hypervisor": "kvm", "container": "docker", "emulated": false,
 		"cpu_limit": nil, "perf_event_paranoid": 2.0, "load1": 0.02,
 		"kernel": "6.18.44-fc-v657", "os": "linux", "arch": "amd64", "go": nil,
 	}
