@@ -2,8 +2,10 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"chronoscope/activity"
+	"chronoscope/clock/check"
 	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
@@ -12,6 +14,9 @@ import (
 
 // mostAdvised is how many findings [CardAnswers] names, each with what helps.
 const mostAdvised = 2
+
+// mostFailed is how many clocks [CardAnswers] names that failed a check.
+const mostFailed = 3
 
 // CardAnswers returns a report card that fits on a terminal of 80 by 24: whether this machine can
 // measure, which clock to use for what, how noisy the machine is, and what to do. It gives only the
@@ -54,7 +59,15 @@ func counterAnswers(t record.Trust) (lines []Line) {
 		})
 	}
 	if len(t.Checks) > 0 {
-		lines = append(lines, labelled("counters", "%d of %d checks of single clocks passed", passed(t.Checks), len(t.Checks)))
+		text := fmt.Sprintf("%d of %d checks of single clocks passed", passed(t.Checks), len(t.Checks))
+		failed := where(t.Checks, func(f check.Finding) bool { return f.Verdict != stats.Trusted })
+		if names := distinct(failed, func(f check.Finding) string { return f.Clock }); len(names) > 0 {
+			text += ", not all of " + strings.Join(names[:min(len(names), mostFailed)], ", ")
+			if left := len(names) - mostFailed; left > 0 {
+				text += fmt.Sprintf(" and %d more", left)
+			}
+		}
+		lines = append(lines, labelled("counters", "%s", text))
 	}
 	return lines
 }

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"chronoscope/clock/check"
 	"chronoscope/record"
 	"chronoscope/render"
+	"chronoscope/stats"
 	"chronoscope/view"
 )
 
@@ -46,5 +48,24 @@ func TestCardAnswersFitOnATerminal(t *testing.T) {
 				t.Errorf("%s: no line says %q:\n%s", file, label, &text)
 			}
 		}
+	}
+}
+
+// The report card named no clock that failed a check, only their number.
+func TestCardAnswersNameFailedClocks(t *testing.T) {
+	card := record.Card{Trust: record.NoTrust()}
+	for _, clock := range []string{"a", "b", "c", "d", "fine"} {
+		f := check.Finding{Clock: clock, Judgement: stats.NewJudgement()}
+		if clock != "fine" {
+			f.Lower(stats.Unusable, "it jumps")
+		}
+		card.Checks = append(card.Checks, f)
+	}
+	var text bytes.Buffer
+	if err := render.Text(&text, view.CardAnswers(card, "all"), render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "1 of 5 checks of single clocks passed, not all of a, b, c and 1 more\n"; !strings.Contains(text.String(), want) {
+		t.Errorf("no %q in %s", want, &text)
 	}
 }
