@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -68,16 +69,22 @@ var platforms = []struct {
 // imitated are the hypervisors whose signature KVM shows, on demand, before its own.
 var imitated = []Text{"hyperv", "xen"}
 
+// isVendor reports whether a name is that of a signature which is known.
+func isVendor(name Text) bool {
+	return slices.Contains(slices.Collect(maps.Values(hypervisorVendors)), name)
+}
+
 // readHypervisor looks for the name of a hypervisor in what the firmware and the kernel say, if
 // the CPU did not tell it. If the kernel has the clock of KVM, KVM runs it. CPUID then names the hypervisor below KVM if
 // KVM does not intercept that instruction, as PVM doesn't.
 func (m *Machine) readHypervisor(f files) {
 	if slices.Contains(m.Clocksources, "kvm-clock") {
 		switch below := m.Hypervisor; {
-		case !m.virtual(), below == unknownHypervisor, slices.Contains(imitated, below):
-			m.Hypervisor = "kvm"
-		case below != "kvm":
+		case below == "kvm":
+		case m.virtual() && isVendor(below) && !slices.Contains(imitated, below):
 			m.Hypervisor = "kvm" + nested + below
+		default: // KVM may show any signature
+			m.Hypervisor = "kvm"
 		}
 	}
 	if m.Hypervisor != "" && m.Hypervisor != unknownHypervisor {

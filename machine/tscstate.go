@@ -25,13 +25,13 @@ func judgeTSC(d *Doctor) (*Finding, error) {
 		return nil, nil
 	case len(d.Machine.Clocksources) == 0:
 		return nil, errors.New("the kernel's clocksources are not known, and with them whether it holds the counter for stable")
-	case !slices.Contains(d.Machine.Clocksources, "tsc") && d.Machine.CounterParameter != "":
+	case !slices.Contains(d.Machine.Clocksources, "tsc") && d.Machine.CounterParameter != "" && (has("constant_tsc") || d.Machine.virtual()):
 		return worthNoting(fmt.Sprintf("the boot parameter %s in /proc/cmdline keeps the kernel from using the time stamp counter", d.Machine.CounterParameter),
 			"the kernel does not test whether the counter is stable: its readings may differ between CPUs, or drift",
 			use+"; chronoscope fidelity tests it"), nil
 	case !slices.Contains(d.Machine.Clocksources, "tsc"):
 		return spoiling("the kernel does not offer the time stamp counter as clocksource",
-			"the kernel found it unstable: readings may differ between CPUs, or drift",
+			"it was found unstable or told to be: readings may differ between CPUs, or drift",
 			use+"; dmesg | grep -i tsc says why, and new firmware may mend it"), nil
 	case !has("constant_tsc") && d.Machine.virtual():
 		return worthNoting("the hypervisor does not say whether the time stamp counter's rate is constant (no flag constant_tsc in /proc/cpuinfo)",

@@ -230,7 +230,7 @@ func (r *Result) judge() {
 		if 2*r.MissedIdle >= r.Missed {
 			r.Lower(stats.Suspect, "%s; %d times the CPU had been idle: %s keeps the CPUs busy", left, r.MissedIdle, remedy.Of(remedy.KeepBusy))
 		} else {
-			r.Lower(stats.Suspect, "%s; only %d times the CPU had been idle: the kernel reports nothing of what some threads do, as on some virtual machines", left, r.MissedIdle)
+			r.Lower(stats.Suspect, "%s; %d times the CPU had been idle: the kernel may report nothing of what some threads do, as on some virtual machines", left, r.MissedIdle)
 		}
 	}
 	if r.Lost > 0 {

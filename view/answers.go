@@ -62,7 +62,7 @@ func counterAnswers(t record.Trust) (lines []Line) {
 		text := fmt.Sprintf("%d of %d checks of single clocks passed", passed(t.Checks), len(t.Checks))
 		failed := where(t.Checks, func(f check.Finding) bool { return f.Verdict != stats.Trusted })
 		if names := distinct(failed, func(f check.Finding) string { return f.Clock }); len(names) > 0 {
-			text += ", not all of " + strings.Join(names[:min(len(names), mostFailed)], ", ")
+			text += "; failed: " + strings.Join(names[:min(len(names), mostFailed)], ", ")
 			if left := len(names) - mostFailed; left > 0 {
 				text += fmt.Sprintf(" and %d more", left)
 			}

@@ -65,7 +65,7 @@ func TestCardAnswersNameFailedClocks(t *testing.T) {
 	if err := render.Text(&text, view.CardAnswers(card, "all"), render.Style{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "1 of 5 checks of single clocks passed, not all of a, b, c and 1 more\n"; !strings.Contains(text.String(), want) {
+	if want := "1 of 5 checks of single clocks passed; failed: a, b, c and 1 more\n"; !strings.Contains(text.String(), want) {
 		t.Errorf("no %q in %s", want, &text)
 	}
 }

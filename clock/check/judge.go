@@ -71,13 +71,8 @@ const day = 86400e9 // ns
 // which the counter was seen to wrap, or 0. k is the kernel's discipline of its clocks.
 func (r *Report) judgeWatch(s *subject, width int, k kept) {
 	w := s.rate
-	switch {
-	case w != nil:
-	case !s.measurable():
-		r.skipAll(s, "its tick or its accuracy is not known: a longer measurement may tell")
-		return
-	default:
-		r.skip(Drift, s.Name, "there is no other clock to hold it against")
+	if w == nil {
+		r.skip(Drift, s.Name, "there is no other clock to hold it against, or its tick is not known")
 		return
 	}
 	if len(w.sandwiches) < fewestLooks {
@@ -88,11 +83,21 @@ func (r *Report) judgeWatch(s *subject, width int, k kept) {
 	if width > 0 {
 		sandwiches = unwrapped(sandwiches, width, s.tickNs(), tickNs(w.reference))
 	}
-	if limit := lateness * s.accuracyNs(); w.spanNs() <= limit {
+	accuracyNs := s.accuracyNs()
+	if !s.measurable() {
+		accuracyNs = s.tickNs()
+	}
+	if limit := lateness * accuracyNs; w.spanNs() <= limit {
 		r.skipAll(s, tooBrief)
 		return
 	}
-	if r.judgeStanding(s, w.pairs(sandwiches)) {
+	if !s.measurable() {
+		if accuracyNs = stoodShare * w.spanNs() / lateness; standstill(w.pairs(sandwiches)) <= lateness*accuracyNs {
+			r.skipAll(s, "its accuracy is not known: a longer measurement may tell")
+			return
+		}
+	}
+	if r.judgeStanding(s, w.pairs(sandwiches), accuracyNs) {
 		return // all further findings would report the same fault again
 	}
 	if s.standard {
@@ -118,10 +123,14 @@ func (r *Report) skipAll(s *subject, why string) {
 
 const tooBrief = "watched too briefly for its steps: a longer check may tell"
 
-// judgeStanding judges, and reports, whether the clock stood still.
-func (r *Report) judgeStanding(s *subject, pairs []Pair) (stood bool) {
+// stoodShare is a share of the time for which a clock of unknown accuracy was watched. It stood still if it did so for
+// longer.
+const stoodShare = 0.9
+
+// judgeStanding judges, and reports, whether the clock, which has the given accuracy, stood still.
+func (r *Report) judgeStanding(s *subject, pairs []Pair, accuracyNs float64) (stood bool) {
 	still := standstill(pairs)
-	stood = still > lateness*s.accuracyNs()
+	stood = still > lateness*accuracyNs
 	f := newFinding(s.Name, Stuck)
 	f.worst(still)
 	if stood {

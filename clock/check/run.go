@@ -85,7 +85,7 @@ func (c *checking) arrange() {
 	}
 	for _, s := range c.subjects {
 		reference := c.reference(s)
-		if !s.keepsTime || !s.measurable() || reference == nil {
+		if !s.keepsTime || !(s.tickNs() > 0) || reference == nil {
 			continue
 		}
 		bend := wanderLimit

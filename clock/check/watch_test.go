@@ -3,6 +3,8 @@ package check
 import (
 	"math"
 	"testing"
+
+	"chronoscope/stats"
 )
 
 // A process whose CPU time is limited sees so few updates of a coarse clock that its accuracy is not known. Such a clock
@@ -24,6 +26,14 @@ func TestUnknownAccuracyIsNoFault(t *testing.T) {
 					t.Errorf("accuracy %g: %s of %s was judged", accuracy, q, clock)
 				}
 			}
+		}
+		stuck := fine()
+		stuck.Faults.StuckFromNs, stuck.Faults.StuckToNs = -1, math.Inf(1)
+		s = newSimulation(1)
+		s.add("monotonic-raw", fine())
+		s.add("constant", stuck).AccuracyNs = accuracy
+		if found := of(s.run(t.Context()), "constant", Stuck); found == nil || found.Verdict != stats.Unusable {
+			t.Errorf("accuracy %g: a clock that stands still is not found: %+v", accuracy, found)
 		}
 		if len(r.Skipped) == 0 {
 			t.Error("nothing says what could not be judged")
