@@ -13,7 +13,7 @@ const (
 	noContainer  = Text("none")
 )
 
-// nested stands between the names of a hypervisor and of the one that runs it.
+// nested stands between the name of a hypervisor and that of the hypervisor below it.
 const nested = " on "
 
 // unknownHypervisor is a hypervisor that did not tell its name.

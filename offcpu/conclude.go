@@ -42,7 +42,7 @@ func (a *Analyser) Result(endNs int64, stolenNs map[int32]int64) Result {
 }
 
 // look asks what the target's threads do at the end of the recording. If the kernel leaves out events, and a thread does
-// something else than the events say, the one that would tell was left out: its state is unknown.
+// something else than the events say, an event of it was left out: its state is unknown.
 func (a *Analyser) look() {
 	missing := slices.ContainsFunc(a.tallies, func(t *tally) bool { return t.missed > 0 })
 	for _, t := range a.threads {

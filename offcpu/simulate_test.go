@@ -412,6 +412,23 @@ func TestSimulatedLosses(t *testing.T) {
 	}
 }
 
+// run lets the machine run, and each CPU have an event before the recording ends.
+func (w *world) run() {
+	for range 300 {
+		w.step()
+	}
+	for number := range w.cpus {
+		w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
+	}
+	w.end()
+}
+
+// without returns the events without those that are left out, once each CPU has had one.
+func (w *world) without(leftOut func(tracepoint.Event) bool) []tracepoint.Event {
+	seen := min(100, len(w.events))
+	return append(w.events[:seen:seen], slices.DeleteFunc(slices.Clone(w.events[seen:]), leftOut)...)
+}
+
 // Some kernels leave out switches of certain threads, and don't count them as lost. No time is
 // attributed to a wrong thread, and the omissions are counted.
 func TestSimulatedSilence(t *testing.T) {
@@ -420,20 +437,11 @@ func TestSimulatedSilence(t *testing.T) {
 		w := newWorld(seed)
 		w.still = true
 		tasks := w.tasks()
-		for range 300 {
-			w.step()
-		}
-		for number := range w.cpus { // an event on each CPU before the recording ends
-			w.note(number, tracepoint.TimerExpired, tracepoint.Event{Context: tracepoint.InInterrupt})
-		}
-		w.end()
+		w.run()
 		silent := w.events[w.IntN(len(w.events))].Thread
-		seen := min(100, len(w.events))
-		kept := slices.Clone(w.events[seen:]) // by then each CPU has had an event
-		kept = slices.DeleteFunc(kept, func(e tracepoint.Event) bool {
+		r := analyse(tasks, w.without(func(e tracepoint.Event) bool {
 			return e.Thread == silent && silent != 0 && e.Kind == tracepoint.Switched
-		})
-		r := analyse(tasks, append(w.events[:seen:seen], kept...), w.now)
+		}), w.now)
 		w.holds(t, seed, r)
 		missed += r.Missed
 	}

@@ -69,9 +69,9 @@ type interrupted struct {
 }
 
 // A stop for a look takes about 30 µs, and up to a time slice beside competitors. Each process may stop manyLooks
-// times, and once more for each perLookNs of its CPU time: those who read clocks all the time, as the runtimes of
+// times, and once more for each perLookNs of its CPU time: programs that read clocks all the time, as the runtimes of
 // Java, node and Python do, stop each lookAfterNs. If the wall time counted instead, stops would allow more stops
-// without limit: each reading of the counter stops the program.
+// without limit: each reading of the counter stops the program. All processes together may stop mostStops times.
 const manyLooks, perLookNs = 256, lookAfterNs / 2
 
 // lookAfterNs is the time after a stop for which looks don't stop the program.
@@ -149,8 +149,8 @@ func writeLimits(thread int, at uintptr, limits [clocks]clockLimit) error {
 // readings are the times that the clocks show, in nanoseconds; 0 for those of CPU time.
 type readings [clocks]int64
 
-// apartNs is the time within which the clocks are to be read, and mostTries how often that is tried. It takes 2 to
-// 20 µs, and longer if another thread has the CPU meanwhile.
+// apartNs is the time within which the clocks are to be read, and mostTries how often that is tried. Reading them takes
+// 2 to 20 µs, and longer if another thread has the CPU meanwhile.
 const apartNs, mostTries = 100_000, 3
 
 // readClocks reads all clocks at about the same time.
@@ -223,15 +223,17 @@ func (l *looks) trapped(thread int, stoppedNs int64) bool {
 }
 
 // lookAtCPUTime enters a look of a thread at its CPU time, or its process's, and shows it that time: it holds no
-// waits. The next look at that clock that stops the program is a tenth later, or lookAfterNs. A process that forks
-// leaves that limit to its child.
+// waits. The next look at that clock that stops the program comes a tenth of the time since the first one later, or
+// lookAfterNs. The threads of a process share that limit, and a process that forks leaves it to its child.
 func (l *looks) lookAtCPUTime(thread int, at uintptr, r *registers) {
 	process := l.process(thread)
-	l.cpuTimeOf[process] = l.cpuTimeOf[process].looked(processCPUNs(process))
+	cpuNs := processCPUNs(process)
+	of := l.cpuTimeOf[process].looked(cpuNs)
+	l.cpuTimeOf[process] = of
 	limits, err := limitsOf(thread, at)
 	l.keep(err)
 	ns := r.time()
-	limits[r.clock()] = clockLimit{StopAtNs: ns + max(lookAfterNs, ns/10)}
+	limits[r.clock()] = clockLimit{StopAtNs: ns + max(lookAfterNs, (cpuNs-of.firstNs)/10)}
 	l.keep(writeLimits(thread, at, limits))
 	r.show(ns)
 	l.keep(r.write(thread))
@@ -255,21 +257,10 @@ func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 	if l == nil || at == 0 {
 		return
 	}
-	functions, err := machine.ReadVDSO()
-	if err != nil {
-		return
-	}
-	base, err := auxiliary(thread, auxVDSO)
-	if err != nil || !l.traps[base+uintptr(functions.Functions[vdsoPrefix+clockGettime])+trapOffset] {
-		return
-	}
-	limits, err := limitsOf(thread, base+uintptr(functions.Functions[vdsoPrefix+clockGettime]))
+	offNs, known := l.offNs(thread, stoppedNs)
 	was := memory{at, make([]byte, 2*wordBytes)}
-	if err != nil || peek(thread, at, was.data) != nil {
+	if !known || peek(thread, at, was.data) != nil {
 		return
-	}
-	if used, err := readThread(thread); err == nil {
-		l.waited(thread, used.WaitNs)
 	}
 	for _, other := range l.shifted {
 		if other.was.at == at && bytes.Equal(other.written, was.data) {
@@ -277,8 +268,6 @@ func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 			break
 		}
 	}
-	now := readClocks()
-	offNs := limits[unix.CLOCK_MONOTONIC].off(now[unix.CLOCK_MONOTONIC], min(mostOffNs(limits, now), l.waitedNs+stoppedNs)) // as the next look finds it
 	seconds, ns := int64(binary.NativeEndian.Uint64(was.data)), int64(binary.NativeEndian.Uint64(was.data[wordBytes:]))
 	if seconds < 0 || seconds > mostSeconds || ns < 0 || ns >= 1e9 || seconds == 0 && ns == 0 { // malformed, or 0, which ends a timer
 		return
@@ -288,6 +277,29 @@ func (l *looks) shift(thread int, info *syscallInfo, stoppedNs int64) {
 	written = binary.NativeEndian.AppendUint64(written, uint64(ns%1e9))
 	l.shifted[thread] = shiftedTime{was, written}
 	l.keep(poke(thread, at, written))
+}
+
+// offNs returns by how much the clocks that a thread is shown are behind now, as its next look finds it. That is not known
+// of a program whose clocks are not replaced.
+func (l *looks) offNs(thread int, stoppedNs int64) (ns int64, known bool) {
+	functions, err := machine.ReadVDSO()
+	if err != nil {
+		return 0, false
+	}
+	base, err := auxiliary(thread, auxVDSO)
+	at := base + uintptr(functions.Functions[vdsoPrefix+clockGettime])
+	if err != nil || !l.traps[at+trapOffset] {
+		return 0, false
+	}
+	limits, err := limitsOf(thread, at)
+	if err != nil {
+		return 0, false
+	}
+	if used, err := readThread(thread); err == nil {
+		l.waited(thread, used.WaitNs)
+	}
+	now := readClocks()
+	return limits[unix.CLOCK_MONOTONIC].off(now[unix.CLOCK_MONOTONIC], min(mostOffNs(limits, now), l.waitedNs+stoppedNs)), true
 }
 
 func (l *looks) unshift(thread int) {
@@ -347,7 +359,7 @@ func (l *looks) look(thread int) {
 		l.waited(thread, used.WaitNs)
 	}
 	of := l.of[process]
-	if of.stops++; of.stops > manyLooks+int(cpuNs/perLookNs) {
+	if of.stops++; of.stops > manyLooks+int(cpuNs/perLookNs) || l.count > mostStops {
 		l.keep(errManyLooks)
 	}
 }

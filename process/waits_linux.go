@@ -172,10 +172,10 @@ const preemptionsOffset = (2*2 + 13) * wordBytes
 // loads is the number of load averages that follow the seconds of uptime in struct sysinfo (sysinfo(2)).
 const loads = 3
 
-// leave notes how the system call of a thread ended. If the call told how often the program was preempted,
-// leave writes 0 there, and so for the load of the machine: then the program does what it would do alone. The time for
-// which the machine has been up is behind as the clocks are that the program is shown. Many programs do not want to know
-// it: glibc's qsort(3) asks for the size of the memory.
+// leave notes how the system call of a thread ended. If the call told how often the program was preempted, or how busy
+// the machine is, leave writes 0 there: so the program does what it would do alone. It sets back the time for which the
+// machine has been up by as much as the clocks that the program is shown. Many programs do not want to know that time:
+// glibc's qsort(3) makes the call for the size of the memory.
 func (w *waits) leave(thread int, shown *looks, stoppedNs int64) {
 	w.stops++
 	if info, err := lookAtCall(thread); err == nil && int64(info.number) >= 0 {
@@ -189,8 +189,10 @@ func (w *waits) leave(thread int, shown *looks, stoppedNs int64) {
 			poke(thread, uintptr(in.usageAt+preemptionsOffset), make([]byte, wordBytes))
 		}
 		if in.uptimeAt != 0 && shown != nil {
-			seconds := (clockNs(unix.CLOCK_BOOTTIME) - shown.waitedNs - stoppedNs + 1e9 - 1) / 1e9 // the kernel rounds up
-			poke(thread, uintptr(in.uptimeAt), append(binary.NativeEndian.AppendUint64(nil, uint64(seconds)), make([]byte, loads*wordBytes)...))
+			if offNs, known := shown.offNs(thread, stoppedNs); known {
+				seconds := (clockNs(unix.CLOCK_BOOTTIME) - offNs + 1e9 - 1) / 1e9 // the kernel rounds up
+				poke(thread, uintptr(in.uptimeAt), append(binary.NativeEndian.AppendUint64(nil, uint64(seconds)), make([]byte, loads*wordBytes)...))
+			}
 		}
 	}
 	w.exit(thread)

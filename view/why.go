@@ -196,7 +196,7 @@ func wholeWords(parts []offcpu.Part) string {
 	return strings.Join(said, "; ")
 }
 
-// forWhom says what who had to do with a wait. A stopped thread does not wait for the one that lets it go on.
+// forWhom says what who had to do with a wait. A stopped thread does not wait for the thread that continues it.
 func forWhom(c offcpu.Cause, who string) string {
 	if c == offcpu.Stopped {
 		return "until " + who + " let it go on"

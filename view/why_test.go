@@ -81,7 +81,7 @@ func TestTheWaitThatEndedTheRecordingComesFirst(t *testing.T) {
 	}
 }
 
-// A thread that was stopped did not wait for the one that let it go on: it was said to be "stopped 35 %, for bash".
+// A thread that was stopped did not wait for the thread that continued it: it was said to be "stopped 35 %, for bash".
 func TestStoppedUntilSomebodyLetItGoOn(t *testing.T) {
 	bash := offcpu.Who{Name: "bash", Process: 9}
 	if got, want := wholeWords([]offcpu.Part{{Cause: offcpu.Stopped, Who: bash, Share: 0.35}}), "was stopped 35 %, until bash (pid 9) let it go on"; got != want {
