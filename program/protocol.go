@@ -82,9 +82,9 @@ func (c *conclusion) sayDelays() string {
 	var least, most, apart []float64
 	for i, r := range c.used {
 		wall, interrupts := float64(r.WallNs), known(r.InterruptsNs)
-		atLeast := math.Max(0, wall-c.high[i]-interrupts)
-		atMost := math.Max(atLeast, wall-c.low[i]-interrupts)
-		least, most, apart = append(least, atLeast), append(most, atMost), append(apart, (atMost-atLeast)/math.Max(1, wall))
+		low, high := c.low[i]+interrupts, math.Max(c.high[i], math.Min(c.high[i]+interrupts, known(r.grossHighNs))) // with them
+		atLeast := math.Max(0, wall-high)
+		least, most, apart = append(least, atLeast), append(most, math.Max(atLeast, wall-low)), append(apart, (high-low)/math.Max(1, wall))
 	}
 	if c.interrupted = stats.Median(apart) <= math.Max(boundsApart, c.plan.Precision); c.interrupted {
 		return "interrupts took " + stats.Duration(c.typical(func(r *Run) float64 { return r.InterruptsNs }), 3) + ", and how much of that made it longer is not known"

@@ -383,6 +383,27 @@ func TestInterruptsOfWhoLooksAtClock(t *testing.T) {
 	}
 }
 
+// Interrupts are named only where nothing else keeps the bounds apart, and others only where they may have delayed the program.
+func TestWhoKeepsBoundsApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		lowNs, highNs, grossNs float64
+		interrupted            bool
+	}{
+		"it looks at a clock":                           {48.5 * ms, 50 * ms, 50 * ms, true},
+		"it looks at a clock, and others took 5 ms":     {43.5 * ms, 45 * ms, 45 * ms, true},
+		"it may have left work undone":                  {48 * ms, 55 * ms, 50 * ms, false},
+		"others took up to 5 ms":                        {43.5 * ms, 48.5 * ms, 50 * ms, false},
+		"it was delayed, and may have left undone 3 ms": {40.5 * ms, 45 * ms, 42 * ms, false},
+	} {
+		run := Run{InterruptsNs: 1.5 * ms, grossHighNs: c.grossNs}
+		run.WallNs = 50 * ms
+		x := conclusion{Result: &Result{}, used: []*Run{&run}, low: []float64{c.lowNs}, high: []float64{c.highNs}, plan: DefaultPlan}
+		if said := x.sayDelays(); x.interrupted != c.interrupted {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
+
 // Where interrupts take less than matters for the choice of the method, interval counting took all of them off a program
 // that works until 1.5 s have passed.
 func TestInterruptsOfWhoLooksAtClockForLong(t *testing.T) {
