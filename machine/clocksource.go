@@ -19,6 +19,9 @@ func (m *Machine) readClocksource(f files) {
 	for name := range strings.FieldsSeq(string(available)) {
 		m.Clocksources = append(m.Clocksources, Text(name))
 	}
+	if m.Arch != "amd64" {
+		return
+	}
 	line, _ := f.line("proc/cmdline")
 	for parameter := range strings.FieldsSeq(line) {
 		if parameter == "notsc" || parameter == "tsc=unstable" {

@@ -91,7 +91,8 @@ func TestCardFindsWhatTheDoctorFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range doctor.Findings {
-		if !slices.ContainsFunc(card.Findings, func(c struct{ Topic, Severity, Effect, Fix string }) bool { return c.Topic == f.Topic }) {
+		isCaveat := slices.ContainsFunc(card.Caveats, func(c string) bool { return strings.Contains(c, f.Topic) }) // it could not be told this time
+		if !isCaveat && !slices.ContainsFunc(card.Findings, func(c struct{ Topic, Severity, Effect, Fix string }) bool { return c.Topic == f.Topic }) {
 			t.Errorf("the card does not tell %s", f.Topic)
 		}
 	}
