@@ -70,8 +70,9 @@ type interrupted struct {
 
 // A stop for a look takes about 30 µs, and up to a time slice beside competitors. Each process may stop manyLooks
 // times, and once more for each perLookNs of its CPU time: programs that read clocks all the time, as the runtimes of
-// Java, node and Python do, stop each lookAfterNs. If the wall time counted instead, stops would allow more stops
-// without limit: each reading of the counter stops the program. All processes together may stop mostStops times.
+// Java, node and Python do, stop each lookAfterNs, and more often where they go on late. If the wall time counted
+// instead, stops would allow more stops without limit: each reading of the counter stops the program. All processes
+// together may stop mostStops times.
 const manyLooks, perLookNs = 256, lookAfterNs / 2
 
 // lookAfterNs is the time after a stop for which looks don't stop the program.
@@ -359,7 +360,7 @@ func (l *looks) look(thread int) {
 		l.waited(thread, used.WaitNs)
 	}
 	of := l.of[process]
-	if of.stops++; of.stops > manyLooks+int(cpuNs/perLookNs) || l.count > mostStops {
+	if of.stops++; of.tooMany(cpuNs) || l.count > mostStops {
 		l.keep(errManyLooks)
 	}
 }

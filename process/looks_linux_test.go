@@ -411,24 +411,20 @@ int main() {
 	}
 }
 
-// All readings are known of a program that reads clocks all the time, as the runtimes of Java and Python do. After some
-// 0.2 s of CPU time they were too many.
+// All readings are known of a process that reads clocks all the time, as the runtimes of Java and Python do, if it goes on
+// at once after each stop. After some 0.2 s of CPU time they were too many. Readings of the counter all stop it.
 func TestLooksForLong(t *testing.T) {
-	c := compiled(t, `#include <time.h>
-int main() {
-	struct timespec now;
-	for (clock_t begun = clock(); clock() - begun < CLOCKS_PER_SEC / 2;) {
-		for (volatile int j = 0; j < 100000; j++);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	}
-}`)
-	var r Run
-	for range 5 { // beside much else a reading may follow each stop at once
-		if r = mustNoteClocks(t, c); r.Failure() == nil && r.Unclocked == nil && r.ClockReads >= manyLooks {
-			return
+	var often, always processLooks
+	for cpuNs := int64(0); cpuNs < 60e9; cpuNs += lookAfterNs {
+		if often.stops++; often.tooMany(cpuNs) {
+			t.Fatalf("%d stops in %d ns are too many", often.stops, cpuNs)
 		}
 	}
-	t.Errorf("%d readings of clocks are known: %+v", r.ClockReads, r)
+	for cpuNs := int64(0); !always.tooMany(cpuNs); cpuNs += 5e3 {
+		if always.stops++; cpuNs > 1e9 {
+			t.Fatalf("%d stops in %d ns are not too many", always.stops, cpuNs)
+		}
+	}
 }
 
 // sysinfo(2), which glibc's qsort(3) calls, does not show that the program is late, nor that the machine is busy.

@@ -24,6 +24,9 @@ func (t *processLooks) looked(cpuNs int64) *processLooks {
 	return t
 }
 
+// tooMany reports whether the process, which has used the CPU time, has stopped too often for looks.
+func (t *processLooks) tooMany(cpuNs int64) bool { return t.stops > manyLooks+int(cpuNs/perLookNs) }
+
 // work returns the work that may depend on the looks, without what earlier calls returned. For each look, that
 // is the smaller of two CPU times: from the first look to this one, and after this one; the largest of these
 // counts. A process that saw how long it waited may have left undone all work after a look: for such a process
