@@ -179,11 +179,10 @@ type Run struct {
 	VoluntarySwitches, InvoluntarySwitches int64
 	// MinorFaults and MajorFaults are the numbers of page faults without and with input.
 	MinorFaults, MajorFaults int64
-	// MaxRSSBytes is the most memory that the program itself had resident at a time; 0 if that is not known, as
-	// for an untraced program: there wait4(2) tells the peak of the process that started it, if that is larger.
-	// LargestRSSBytes is that of its largest process, and AllRSSBytes the sum over all processes, which need not all have
-	// lived at a time.
-	MaxRSSBytes, LargestRSSBytes, AllRSSBytes int64
+	// MaxRSSBytes is the most memory that the largest of the program's processes had resident at a time; 0 if that is
+	// not known, as for an untraced program: there wait4(2) tells the peak of the process that started it, if that is
+	// larger. AllRSSBytes is the sum over all processes, which need not all have lived at a time.
+	MaxRSSBytes, AllRSSBytes int64
 	// ExitCode is the program's exit status; -1 if Signal ended it.
 	ExitCode int
 	Signal   os.Signal

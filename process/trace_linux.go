@@ -309,10 +309,7 @@ func (t *tracer) peak(process int, bytes int64) {
 	}
 	t.peaks[process] = bytes
 	t.run.AllRSSBytes += more
-	t.run.LargestRSSBytes = max(t.run.LargestRSSBytes, bytes)
-	if process == t.leader {
-		t.run.MaxRSSBytes = bytes
-	}
+	t.run.MaxRSSBytes = max(t.run.MaxRSSBytes, bytes)
 }
 
 // exits reads the kernel's counters of a thread that is about to exit.

@@ -43,7 +43,7 @@ func Attach(ctx context.Context, pid int, span time.Duration, setting Setting) (
 	run.WallNs = time.Since(begun).Nanoseconds()
 	run.RunqueueWaitNs = float64(run.WaitNs())
 	run.bound(setting.CPUs)
-	s := &series{command: Command{Name: fmt.Sprintf("process %d", pid)}, runs: []Run{run}, rounds: []int{0}, peak: after.MaxRSSBytes, largest: after.MaxRSSBytes}
+	s := &series{command: Command{Name: fmt.Sprintf("process %d", pid)}, runs: []Run{run}, rounds: []int{0}, peak: after.MaxRSSBytes}
 	r := conclude(s, Plan{Precision: 1, MinRuns: 1, MaxRuns: 1, MaxTime: span}, setting, w)
 	r.Lower(stats.Suspect, "it was watched for one span of %v, without its switches", span)
 	return r, ctx.Err()

@@ -116,7 +116,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chos
 	if from == favouredOnly {
 		counted = noise.favoured
 	}
-	mostColdNs, bytes := mostColdOf(runs), displacedBytes(s.largest)
+	mostColdNs, bytes := mostColdOf(runs), displacedBytes(s.peak)
 	for i := range runs {
 		if r := &runs[i]; r.favoured {
 			r.takeOffDisturbance(noise.favoured, bytes, mostColdNs)

@@ -116,7 +116,7 @@ func TestEstimateOfFavouredRuns(t *testing.T) {
 		"the others blocked":     {20, 1, 50.01, 5, 3e9, false},
 		"the core ran otherwise": {20, 1, 50.01, 0, 2.9e9, true},
 	} {
-		s := &series{probed: true, largest: 30 << 20}
+		s := &series{probed: true, peak: 30 << 20}
 		add := func(n int, workMs, keptMs, blockedMs float64, times int, hz float64, favoured bool) {
 			for i := range n {
 				events, each := begun(), workMs/float64(times+1)

@@ -123,9 +123,9 @@ type series struct {
 	probes      int
 	probed      bool
 	untraceable bool
-	// peak is the most memory that its first process had resident, in bytes, largest that of its largest process, and
-	// peakOfAll the sum over all its processes; 0 if unknown.
-	peak, largest, peakOfAll int64
+	// peak is the most memory that its largest process had resident, in bytes, and peakOfAll the sum over all its
+	// processes; 0 if unknown.
+	peak, peakOfAll int64
 	// yields is the number of times that the program gave its CPU away in a run (sched_yield(2)), by the traced runs.
 	yields int
 	// timedWaits is the number of system calls with which the program could wait until some time, the largest of

@@ -29,7 +29,7 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 		if run.Continued > 0 {
 			return run, err
 		}
-		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), displacedBytes(run.LargestRSSBytes), math.Inf(1))
+		run.takeOffDisturbance(w.Typical(float64(run.CPUNs())), displacedBytes(run.MaxRSSBytes), math.Inf(1))
 		run.Rejected, run.Why = false, nil
 	}
 	return run, err

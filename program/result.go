@@ -40,7 +40,7 @@ type Summary struct {
 	Percentiles *Percentiles `json:"percentiles,omitempty"`
 	// Metrics are the results of the command's metrics, by name; nil if it has none.
 	Metrics map[string]MetricSummary `json:"metrics,omitempty"`
-	// MaxRSSBytes is the most memory that the program had resident; nil if unknown.
+	// MaxRSSBytes is the most memory that the program's largest process had resident; nil if unknown.
 	MaxRSSBytes *int64 `json:"max_rss_bytes"`
 	Method      Method `json:"method"` // empty if nothing was measured
 	// Explanation says in one line why this method was used (Bryant 2003, section 9.6).

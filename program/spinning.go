@@ -64,7 +64,7 @@ func (c *conclusion) spinPerDisplacementNs() float64 {
 	if !(stats.Quantile(slices.Sorted(slices.Values(times)), 0.1) <= hardlySpun*c.typical((*Run).displaced) && differ >= 1) {
 		return leastSliceNs
 	}
-	each := math.Max(c.Noise.MostColdNs(displacedBytes(c.series.largest)), coldPerByteNs*math.Min(displacedBytes(c.series.largest), mostColdBytes))
+	each := math.Max(c.Noise.MostColdNs(displacedBytes(c.series.peak)), coldPerByteNs*math.Min(displacedBytes(c.series.peak), mostColdBytes))
 	hidden := each*math.Max(1, spread(preemptions)/differ) + spread(cold)/differ
 	line, err := stats.TheilSen(times, ran)
 	if err != nil || !(line.Slope.Lo <= hidden) {

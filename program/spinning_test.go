@@ -55,7 +55,7 @@ func TestSpinsThatOthersEnd(t *testing.T) {
 		{"it spins now and then", 0.5, 0, 0.8 * ms, 1.5 * ms},
 		{"they take it as often in all runs", 0, 4, 1.5 * ms, 1.5 * ms},
 	} {
-		k := conclusion{Result: &Result{}, series: &series{largest: 1 << 16}}
+		k := conclusion{Result: &Result{}, series: &series{peak: 1 << 16}}
 		for range 40 {
 			r := Run{noted: true}
 			r.traced.displaced = c.fewest + max(0, rng.IntN(7-c.fewest)-2+c.fewest/2)
@@ -78,7 +78,7 @@ func TestRefillsHideSpins(t *testing.T) {
 		largest, moreMs float64 // CPU time for each loss of the CPU
 		tells           bool
 	}{"a large program": {8 << 20, 0, false}, "a small program": {64 << 10, 0, true}, "it does more": {64 << 10, 1, false}} {
-		k := conclusion{Result: &Result{}, series: &series{largest: int64(c.largest)}}
+		k := conclusion{Result: &Result{}, series: &series{peak: int64(c.largest)}}
 		for i := range 40 {
 			r := Run{noted: true, favoured: i%2 == 0, Rejected: i%2 == 0}
 			if !r.favoured {

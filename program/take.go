@@ -54,7 +54,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 		run.outsideNs = outsideNs(events, s.sleeps+int(run.MajorFaults), t.wallNs)
 	}
 	s.otherPolicy, s.otherLimit = s.otherPolicy || run.OtherPolicy, s.otherLimit || run.OtherLimit
-	s.peak, s.largest, s.peakOfAll = max(s.peak, run.MaxRSSBytes), max(s.largest, run.LargestRSSBytes), max(s.peakOfAll, run.AllRSSBytes)
+	s.peak, s.peakOfAll = max(s.peak, run.MaxRSSBytes), max(s.peakOfAll, run.AllRSSBytes)
 	s.several = s.several || run.traced.threads > 1
 	if t := run.traced; run.noted && t.threads > 1 && t.othersKnown && !t.heldUpKnown { // tracepoints leave no such wait
 		s.wokenNs = math.Max(s.wokenNs, t.othersWake.highNs)
