@@ -179,6 +179,8 @@ type Run struct {
 	VoluntarySwitches, InvoluntarySwitches int64
 	// MinorFaults and MajorFaults are the numbers of page faults without and with input.
 	MinorFaults, MajorFaults int64
+	// Uncounted says that the system counts neither switches nor page faults, so that all four numbers are 0.
+	Uncounted bool
 	// MaxRSSBytes is the most memory that the largest of the program's processes had resident at a time; 0 if that is
 	// not known, as for an untraced program: there wait4(2) tells the peak of the process that started it, if that is
 	// larger. AllRSSBytes is the sum over all processes, which need not all have lived at a time.

@@ -420,6 +420,7 @@ func (r *Run) ended(status unix.WaitStatus, usage *unix.Rusage) {
 	r.UserNs, r.SystemNs = usage.Utime.Nano(), usage.Stime.Nano()
 	r.VoluntarySwitches, r.InvoluntarySwitches = int64(usage.Nvcsw), int64(usage.Nivcsw)
 	r.MinorFaults, r.MajorFaults = int64(usage.Minflt), int64(usage.Majflt)
+	r.Uncounted = usage.Minflt == 0 // no program begins without a page fault (gVisor counts none)
 	r.ExitCode = status.ExitStatus()
 	if status.Signaled() {
 		r.ExitCode, r.Signal = -1, status.Signal()

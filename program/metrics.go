@@ -40,10 +40,20 @@ const leastCount = 0.5
 var SystemMetrics = []Metric{
 	{Name: "cpu_ns", Unit: "ns", of: (*Run).ownCPUNs},
 	{Name: "max_rss_bytes", Unit: "bytes", of: func(r *Run) float64 { return knownCount(r.MaxRSSBytes) }, traced: true},
-	{Name: "minor_faults", Unit: "faults", least: leastCount, of: func(r *Run) float64 { return float64(r.MinorFaults) }},
-	{Name: "major_faults", Unit: "faults", least: leastCount, of: func(r *Run) float64 { return float64(r.MajorFaults) }},
-	{Name: "voluntary_switches", Unit: "switches", least: leastCount, of: func(r *Run) float64 { return float64(r.VoluntarySwitches) }},
-	{Name: "involuntary_switches", Unit: "switches", least: leastCount, of: func(r *Run) float64 { return float64(r.InvoluntarySwitches) }},
+	{Name: "minor_faults", Unit: "faults", least: leastCount, of: counted(func(r *Run) int64 { return r.MinorFaults })},
+	{Name: "major_faults", Unit: "faults", least: leastCount, of: counted(func(r *Run) int64 { return r.MajorFaults })},
+	{Name: "voluntary_switches", Unit: "switches", least: leastCount, of: counted(func(r *Run) int64 { return r.VoluntarySwitches })},
+	{Name: "involuntary_switches", Unit: "switches", least: leastCount, of: counted(func(r *Run) int64 { return r.InvoluntarySwitches })},
+}
+
+// counted returns a figure that the system counts of a run, as a metric. It is NaN of runs whose system counts none.
+func counted(of func(*Run) int64) func(*Run) float64 {
+	return func(r *Run) float64 {
+		if r.Uncounted {
+			return math.NaN()
+		}
+		return float64(of(r))
+	}
 }
 
 // knownCount returns the number n, or NaN if n is 0 or less, which stands for an unknown number.

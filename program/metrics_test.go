@@ -300,3 +300,21 @@ func TestOnlyTheEndOfAnOutputIsKept(t *testing.T) {
 		t.Errorf("%q, cut: %v", got.Text, got.IsCut)
 	}
 }
+
+// Where the system counts neither page faults nor switches, their numbers are unknown, and not 0.
+func TestUncounted(t *testing.T) {
+	for _, uncounted := range []bool{false, true} {
+		r := Run{}
+		r.Uncounted = uncounted
+		for _, m := range SystemMetrics {
+			if strings.HasSuffix(m.Name, "_faults") || strings.HasSuffix(m.Name, "_switches") {
+				if v := m.of(&r); math.IsNaN(v) != uncounted {
+					t.Errorf("uncounted %v: %s is %v", uncounted, m.Name, v)
+				}
+			}
+		}
+		if d := newRunReport(r); (d.MinorFaults == nil) != uncounted || (d.VoluntarySwitches == nil) != uncounted {
+			t.Errorf("uncounted %v: %+v", uncounted, d)
+		}
+	}
+}

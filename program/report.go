@@ -38,10 +38,10 @@ type RunReport struct {
 	StealNs             stats.Float `json:"steal_ns"`
 	ThrottledNs         stats.Float `json:"throttled_ns"`
 	InterruptsNs        stats.Float `json:"interrupts_ns"`
-	VoluntarySwitches   int64       `json:"voluntary_switches"`
-	InvoluntarySwitches int64       `json:"involuntary_switches"`
-	MinorFaults         int64       `json:"minor_faults"`
-	MajorFaults         int64       `json:"major_faults"`
+	VoluntarySwitches   *int64      `json:"voluntary_switches"`
+	InvoluntarySwitches *int64      `json:"involuntary_switches"`
+	MinorFaults         *int64      `json:"minor_faults"`
+	MajorFaults         *int64      `json:"major_faults"`
 	MaxRSSBytes         *int64      `json:"max_rss_bytes"`
 	CoreHz              stats.Float `json:"core_hz"`
 	// LowNs and HighNs bound the time alone.
@@ -103,10 +103,12 @@ func newRunReport(r Run) RunReport {
 		Started: r.Started, WallNs: float64(r.WallNs), UserNs: float64(r.UserNs), SystemNs: float64(r.SystemNs),
 		RunqueueWaitNs: stats.FloatOf(r.RunqueueWaitNs), BlockedNs: stats.FloatOf(r.BlockedNs),
 		StealNs: stats.FloatOf(r.StealNs), ThrottledNs: stats.FloatOf(r.ThrottledNs), InterruptsNs: stats.FloatOf(r.InterruptsNs),
-		VoluntarySwitches: r.VoluntarySwitches, InvoluntarySwitches: r.InvoluntarySwitches,
-		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: Positive(r.MaxRSSBytes),
-		CoreHz: stats.FloatOf(r.CoreHz), LowNs: stats.FloatOf(r.LowNs), HighNs: stats.FloatOf(r.HighNs),
+		MaxRSSBytes: Positive(r.MaxRSSBytes),
+		CoreHz:      stats.FloatOf(r.CoreHz), LowNs: stats.FloatOf(r.LowNs), HighNs: stats.FloatOf(r.HighNs),
 		ExitCode: &r.ExitCode, Rejected: r.Rejected, Why: text(strings.Join(r.Why, "; ")),
+	}
+	if !r.Uncounted {
+		run.VoluntarySwitches, run.InvoluntarySwitches, run.MinorFaults, run.MajorFaults = &r.VoluntarySwitches, &r.InvoluntarySwitches, &r.MinorFaults, &r.MajorFaults
 	}
 	if r.Signal != nil {
 		run.ExitCode, run.Signal = nil, text(r.Signal.String())

@@ -21,7 +21,7 @@ func programs() record.Programs {
 	wait, rss := stats.FloatOf(3e6), int64(1888256)
 	run := func(wallNs float64) program.RunReport {
 		return program.RunReport{WallNs: wallNs, UserNs: 90e6, SystemNs: 1e6, LowNs: stats.FloatOf(wallNs - 4e6), HighNs: stats.FloatOf(wallNs - 3e6), RunqueueWaitNs: wait,
-			MaxRSSBytes: &rss, ExitCode: &code, VoluntarySwitches: 3, InvoluntarySwitches: 17, MinorFaults: 77}
+			MaxRSSBytes: &rss, ExitCode: &code, VoluntarySwitches: new(int64(3)), InvoluntarySwitches: new(int64(17)), MinorFaults: new(int64(77)), MajorFaults: new(int64(0))}
 	}
 	estimate := func(v, off float64) stats.Estimate {
 		return stats.Estimate{Value: v, Lo: v - off, Hi: v + off, Unit: "ns", Statistic: "median", N: 3}

@@ -162,10 +162,12 @@ type usage struct {
 // usageOf returns medians over the runs that count. User and system time are parts of the CPU time.
 func usageOf(p program.Report) usage {
 	runs := p.Counted()
-	median := func(of func(program.RunReport) int64) float64 {
+	median := func(of func(program.RunReport) *int64) float64 {
 		var all []float64
 		for _, r := range runs {
-			all = append(all, float64(of(r)))
+			if n := of(r); n != nil {
+				all = append(all, float64(*n))
+			}
 		}
 		return stats.Median(all)
 	}
@@ -178,10 +180,10 @@ func usageOf(p program.Report) usage {
 	return usage{
 		user:        p.CPU.Value * user / (user + system),
 		system:      p.CPU.Value * system / (user + system),
-		voluntary:   median(func(r program.RunReport) int64 { return r.VoluntarySwitches }),
-		involuntary: median(func(r program.RunReport) int64 { return r.InvoluntarySwitches }),
-		minor:       median(func(r program.RunReport) int64 { return r.MinorFaults }),
-		major:       median(func(r program.RunReport) int64 { return r.MajorFaults }),
+		voluntary:   median(func(r program.RunReport) *int64 { return r.VoluntarySwitches }),
+		involuntary: median(func(r program.RunReport) *int64 { return r.InvoluntarySwitches }),
+		minor:       median(func(r program.RunReport) *int64 { return r.MinorFaults }),
+		major:       median(func(r program.RunReport) *int64 { return r.MajorFaults }),
 	}
 }
 

@@ -36,8 +36,8 @@ var programForm = object{
 	"runs": list(object{
 		"started": instant, "wall_ns": size, "user_ns": size, "system_ns": size,
 		"runqueue_wait_ns": orNull(size), "blocked_ns": orNull(size), "steal_ns": orNull(size), "throttled_ns": orNull(size),
-		"interrupts_ns": orNull(size), "voluntary_switches": count, "involuntary_switches": count,
-		"minor_faults": count, "major_faults": count, "max_rss_bytes": orNull(count), "core_hz": orNull(size),
+		"interrupts_ns": orNull(size), "voluntary_switches": orNull(count), "involuntary_switches": orNull(count),
+		"minor_faults": orNull(count), "major_faults": orNull(count), "max_rss_bytes": orNull(count), "core_hz": orNull(size),
 		"low_ns": orNull(number), "high_ns": orNull(number), "exit_code": orNull(count), "signal": orNull(text),
 		"rejected": boolean, "why": orNull(text), "metrics?": dictionary(orNull(number)),
 	}.check),

@@ -190,7 +190,7 @@ func TestOutcomeOfTheSameCommandTwice(t *testing.T) {
 // What is null in the runs of the empty shell alone is explained, too.
 func TestUnknownsOfTheShell(t *testing.T) {
 	known := stats.FloatOf(1)
-	run := program.RunReport{RunqueueWaitNs: known, BlockedNs: known, StealNs: known, ThrottledNs: known, InterruptsNs: known, CoreHz: known, LowNs: known, HighNs: known, MaxRSSBytes: new(int64)}
+	run := program.RunReport{RunqueueWaitNs: known, BlockedNs: known, StealNs: known, ThrottledNs: known, InterruptsNs: known, CoreHz: known, LowNs: known, HighNs: known, MaxRSSBytes: new(int64), MinorFaults: new(int64)}
 	d := record.Programs{Results: []program.Report{{Runs: []program.RunReport{run}}}}
 	if found := unknowns(d); len(found) != 0 {
 		t.Errorf("%q", found)
