@@ -79,7 +79,16 @@ func watchThread(id int, cpus []int) (*watch, error) {
 			break
 		}
 	}
-	return nil, fmt.Errorf("noting context switches by perf_event_open: %w: allow it with sysctl kernel.perf_event_paranoid=2, or in the container's seccomp profile", refused)
+	return nil, unwatched(refused)
+}
+
+// unwatched explains why the kernel does not note context switches.
+func unwatched(refused error) error {
+	help := "allow it with sysctl kernel.perf_event_paranoid=2, or in the container's seccomp profile"
+	if errors.Is(refused, unix.ENODEV) || errors.Is(refused, unix.ENOSYS) {
+		help = "this kernel has no such events, like that of a sandbox (gVisor), or the container's seccomp profile hides them: measure outside of it"
+	}
+	return fmt.Errorf("noting context switches by perf_event_open: %w: %s", refused, help)
 }
 
 func (w *watch) open(id int, cpus []int, pages int) error {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 	"time"
 
 	"chronoscope/machine"
@@ -219,5 +221,14 @@ func TestDrainMeanwhile(t *testing.T) {
 	w.drain()
 	if err != nil || w.lost > 0 || len(w.records) < 4*sleeps {
 		t.Errorf("%v: %d records, %d lost; %d programs began, slept, woke and ended", err, len(w.records), w.lost, sleeps)
+	}
+}
+
+// Rights are no remedy where the kernel has no perf events at all.
+func TestUnwatched(t *testing.T) {
+	for refused, rights := range map[error]bool{unix.EPERM: true, unix.EACCES: true, unix.ENODEV: false, unix.ENOSYS: false} {
+		if err := unwatched(refused); !errors.Is(err, refused) || strings.Contains(err.Error(), "perf_event_paranoid") != rights {
+			t.Errorf("%v: %v", refused, err)
+		}
 	}
 }

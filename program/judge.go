@@ -95,8 +95,11 @@ func (c *conclusion) moreRuns() string {
 	return "give them their time, " + remedy.Of(remedy.MaxTime, needed)
 }
 
-// remedy says what keeps others from delaying the program.
+// remedy says what keeps others from delaying the program, or what tells by how much they did.
 func (c *conclusion) remedy() string {
+	if c.unknownWait() != "" {
+		return "a kernel that tells how long threads wait for a CPU, which that of gVisor does not,"
+	}
 	help := fmt.Sprintf("a calmer machine, a CPU of its own (%s), or, as root, %s", remedy.Of(remedy.CPUs), remedy.Of(remedy.Nice, -20))
 	if c.niceness() < 0 {
 		help = fmt.Sprintf("a calmer machine, or a CPU of its own (%s),", remedy.Of(remedy.CPUs))
