@@ -40,7 +40,8 @@ var judges = []struct {
 	judge func(*Machine) *Finding
 }{
 	{"load", judgeLoad}, {"cpus", judgeCPUs}, {"cpu-limit", judgeCPULimit}, {"clocksource", judgeClocksource},
-	{"governor", judgeGovernor}, {"smt", judgeSMT}, {"hypervisor", judgeHypervisor}, {"emulation", judgeEmulation},
+	{"governor", judgeGovernor}, {"smt", judgeSMT}, {"hypervisor", judgeHypervisor}, {"sandbox", judgeSandbox},
+	{"emulation", judgeEmulation},
 }
 
 // Findings returns the properties of the machine that an engineer should know before a
@@ -200,6 +201,16 @@ func judgeHypervisor(m *Machine) *Finding {
 	}
 	return worthNoting(fmt.Sprintf("%s (hypervisor: %s)", seen, m.Hypervisor), effect,
 		"repeat at other times and heed the verdicts; for the last percent use a bare-metal or dedicated host")
+}
+
+// judgeSandbox tells of a kernel that is itself a program: gVisor names itself in its release.
+func judgeSandbox(m *Machine) *Finding {
+	if !strings.Contains(string(m.Kernel), "gvisor") {
+		return nil
+	}
+	return spoiling("gVisor, a sandbox, answers the system calls, and not Linux",
+		"these take many times as long as on Linux, and how long a program waited for a CPU is not told: its time is known between wide bounds",
+		"measure outside of the sandbox (docker run --runtime runc)")
 }
 
 func judgeEmulation(m *Machine) *Finding {
