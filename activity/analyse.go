@@ -314,9 +314,9 @@ func (t *Trace) offTick(c Comb) float64 {
 
 // isTick reports whether the comb is this kernel's tick: it has the period of the kernel's tick,
 // and the kernel counted about as many timer interrupts or more (a CPU's local timer also wakes
-// sleeping threads).
+// sleeping threads). On a virtual machine whose kernel tells neither, it may as well be the host's.
 func (t *Trace) isTick(c Comb) bool {
-	if t.offTick(c) > hintReach {
+	if t.offTick(c) > hintReach || t.Kernel.Virtual && t.Kernel.TickHz == 0 && !t.Kernel.Known {
 		return false
 	}
 	return !t.Kernel.Known || float64(t.counted(t.Kernel.TimerInterrupts)) > 0.8*float64(len(c.Gaps))

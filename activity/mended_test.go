@@ -186,3 +186,17 @@ func TestNoRootIsTheUsualOne(t *testing.T) {
 		t.Errorf("%v, %v", trace, err)
 	}
 }
+
+// In gVisor neither the rate of a tick nor a count of interrupts is known, and regular gaps were the host's timer: they
+// are no tick of this kernel, unless it is known to run on the hardware itself.
+func TestTickOfWhom(t *testing.T) {
+	for _, virtual := range []bool{false, true} {
+		trace := &Trace{TickNs: 1, CPU: -1, Length: 1e9, Kernel: Kernel{Virtual: virtual}}
+		for k := int64(0); k < 999; k++ {
+			trace.Gaps = append(trace.Gaps, Gap{Start: 1e6*k + 3e5, Ticks: 37_000 + k%97})
+		}
+		if a := Analyse(trace); (a.Tick == nil) != virtual || (a.Causes[TimerTick].Count == 0) != virtual {
+			t.Errorf("virtual %v: tick %+v, causes %v", virtual, a.Tick, a.Causes)
+		}
+	}
+}
