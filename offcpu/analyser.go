@@ -32,9 +32,10 @@ type Analyser struct {
 	living   int // number of the target's threads that have not ended
 	losing   int // number of CPUs that are losing events now
 	whole    whole
-	tallies  []*tally // in order of time; the last one is counting
-	waits    []wait   // run-queue waits that settle has yet to split into throttling and competition
-	late     Period   // the longest delay since the last call of Late
+	lost     map[*thread]bool // those of the target's threads that had or wanted a CPU before events of them were missing
+	tallies  []*tally         // in order of time; the last one is counting
+	waits    []wait           // run-queue waits that settle has yet to split into throttling and competition
+	late     Period           // the longest delay since the last call of Late
 	// fresh are the target's processes that have started, or become another program, since their groups were looked up.
 	// regroupedNs is the time of the last event before the last call of Regroup.
 	fresh       map[int32]bool
@@ -77,7 +78,7 @@ func (a *Analyser) delayed(p Period) {
 // from which on the events tell what happened, and listedNs, when all were listed.
 func New(tasks []tracepoint.Task, startNs, listedNs int64, target Target) *Analyser {
 	a := &Analyser{
-		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(listedNs)}, fresh: map[int32]bool{},
+		target: target, wakers: tracepoint.NewWakers(), threads: map[int32]*thread{}, cpus: map[int32]*cpu{}, tallies: []*tally{newTally(listedNs)}, fresh: map[int32]bool{}, lost: map[*thread]bool{},
 		startNs: startNs, lastNs: startNs, listedNs: listedNs, runnable: []*thread{}, whole: whole{sinceNs: startNs},
 	}
 	parents := map[int32]int32{}

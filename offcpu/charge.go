@@ -124,5 +124,11 @@ func (a *Analyser) lose(t *thread) {
 	if c := a.cpus[t.cpu]; c != nil && c.current == t {
 		c.current = &thread{id: nobody}
 	}
+	if t.ours && t.state == running {
+		a.doubt(t.sinceNs)
+	}
+	if t.ours && t.state != blocked {
+		a.lost[t] = true
+	}
 	t.state, t.early = unknown, nil
 }

@@ -18,6 +18,7 @@ func (a *Analyser) add(e tracepoint.Event) {
 	}
 	if e.Kind < tracepoint.Losing && e.Kind != tracepoint.Executed && c.current.id != e.Thread {
 		a.missed(c, e)
+		a.watch(e.AtNs) // the thread has run, even if this event ends that
 	}
 	a.wakers.Note(e)
 	switch e.Kind {
@@ -74,20 +75,17 @@ func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 		}
 	}
 	if had.id != 0 && had.state == running && had.cpu == e.CPU {
-		had.state = unknown
+		a.lose(had)
 		a.close(had, Unknown, Who{}, e.AtNs)
 	}
-	c.current = a.thread(e.Thread, e.Process, e.AtNs)
-	if t := c.current; t.id != 0 {
-		if t.state == waiting {
-			delete(a.cpu(t.cpu).waiters, t.id)
-		}
+	if t := a.thread(e.Thread, e.Process, e.AtNs); t.id != 0 {
 		if t.state != ended {
-			t.state = unknown
+			a.lose(t)
 			a.close(t, Unknown, Who{}, e.AtNs)
 		}
 		t.state, t.sinceNs, t.cpu, t.early = running, e.AtNs, e.CPU, nil
 	}
+	c.current = a.threads[e.Thread]
 }
 
 func (a *Analyser) forked(e tracepoint.Event) {
@@ -181,7 +179,8 @@ func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 	case t.state == blocked && t.early != nil: // woken while it was about to give up its CPU
 		a.close(t, t.early.cause, t.early.who, atNs)
 	case t.state == running: // the event in which it gave up its CPU was missed
-		t.state, t.silent = unknown, true
+		a.lose(t)
+		t.silent = true
 		fallthrough
 	default:
 		a.close(t, Unknown, Who{}, atNs)

@@ -8,7 +8,7 @@ const (
 	runs          // at least one thread has a CPU
 	queues        // no thread has a CPU though one is runnable
 	idles         // all threads are blocked
-	obscure       // events are being lost, or the threads are still being listed, which is not counted
+	obscure       // a thread is lost, or events are, or the threads are still being listed, which is not counted
 )
 
 // whole is the present state of the target as a whole.
@@ -20,15 +20,24 @@ type whole struct {
 }
 
 func (a *Analyser) doing() doing {
-	queued := false
+	if a.losing > 0 {
+		return obscure
+	}
+	queued, missing := false, false
 	for _, c := range a.ordered {
 		if c.current != nil && c.current.ours {
 			return runs
 		}
 		queued = queued || len(c.waiters) > 0
 	}
+	for t := range a.lost {
+		if t.state != unknown {
+			delete(a.lost, t)
+		}
+		missing = missing || t.state == unknown
+	}
 	switch {
-	case a.losing > 0 || a.runnable != nil && a.living > 0:
+	case missing || a.runnable != nil && a.living > 0:
 		return obscure
 	case queued:
 		return queues
@@ -43,6 +52,25 @@ func (a *Analyser) watch(atNs int64) {
 	if now := a.doing(); now != a.whole.doing {
 		a.endWhole(atNs)
 		a.whole.doing, a.whole.sinceNs = now, atNs
+	}
+}
+
+// doubt counts the time from fromNs until another thread of the target got the CPU that it still has as unknown: a thread
+// that was taken for running then may have given up its CPU.
+func (a *Analyser) doubt(fromNs int64) {
+	if a.whole.doing != runs {
+		return
+	}
+	untilNs := a.lastNs
+	for _, c := range a.ordered {
+		if c.current != nil && c.current.ours && c.current.state == running {
+			untilNs = min(untilNs, c.current.sinceNs)
+		}
+	}
+	if fromNs = max(fromNs, a.whole.sinceNs); fromNs < untilNs {
+		a.endWhole(fromNs)
+		a.countWall(key{cause: Unknown}, fromNs, untilNs-fromNs)
+		a.whole.sinceNs = untilNs
 	}
 }
 
