@@ -46,12 +46,30 @@ func (a *Analyser) finish(t *thread, atNs int64) {
 	if c := a.cpus[t.cpu]; c != nil {
 		delete(c.waiters, t.id)
 	}
-	if atNs > t.sinceNs {
-		w := wait{Period: Period{t.process, t.id, t.name, t.sinceNs, atNs - t.sinceNs, RunqueueWait, Who{}}, of: t, cpu: t.cpu, quotas: t.quotas, had: t.had}
+	if p := a.waited(t, atNs); p.DurationNs > 0 {
+		a.delayed(p)
+	}
+}
+
+// finishUnseen ends a thread's wait for a CPU at an event that shows that it has had one since an unknown time. A quota may
+// have stopped it before: the rest of the wait is unknown.
+func (a *Analyser) finishUnseen(t *thread, atNs int64) {
+	if !t.ours || t.state != waiting {
+		return
+	}
+	t.had = []turn{{nobodyKnown, atNs - t.sinceNs}}
+	a.waited(t, atNs)
+	t.sinceNs = atNs
+}
+
+// waited keeps a wait for a CPU until it is settled.
+func (a *Analyser) waited(t *thread, atNs int64) Period {
+	w := wait{Period: Period{t.process, t.id, t.name, t.sinceNs, atNs - t.sinceNs, RunqueueWait, Who{}}, of: t, cpu: t.cpu, quotas: t.quotas, had: t.had}
+	if w.DurationNs > 0 {
 		a.waits = append(a.waits, w)
-		a.delayed(w.Period)
 	}
 	a.live(t.sinceNs, atNs)
+	return w.Period
 }
 
 // close ends the present state of a thread and counts its time. cause and who apply if the thread

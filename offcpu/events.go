@@ -80,6 +80,7 @@ func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 	}
 	if t := a.thread(e.Thread, e.Process, e.AtNs); t.id != 0 {
 		if t.state != ended {
+			a.finishUnseen(t, e.AtNs)
 			a.lose(t)
 			a.close(t, Unknown, Who{}, e.AtNs)
 		}

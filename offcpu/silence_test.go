@@ -1,6 +1,7 @@
 package offcpu
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -65,5 +66,30 @@ func TestMissedSwitchesOfIdleCPUs(t *testing.T) {
 	a.Add([]tracepoint.Event{turn(100, 1, 0), turn(200, 1, 2), turn(300, 1, 0), turn(400, 2, 0)})
 	if r := a.Result(500, nil); r.Missed != 3 || r.MissedIdle != 2 {
 		t.Errorf("%d are missing, %d of them after an idle time", r.Missed, r.MissedIdle)
+	}
+}
+
+// A quota stops a thread on a CPU that is then idle, and the kernel leaves out the switch by which it continues. What the
+// quota's account tells of that time is known: four fifths of the time of a stopped loop were unknown. Whether it was kept
+// from running for longer is not.
+func TestQuotaOfAMissedSwitch(t *testing.T) {
+	const ms = 1_000_000
+	a := New([]tracepoint.Task{{Process: 1, Thread: 1, Name: "a"}}, 0, 0, Target{Processes: map[int32]bool{1: true}})
+	quota := &Quota{}
+	a.Regroup(func(int32) (Group, bool) { return Group{Quotas: []*Quota{quota}}, true })
+	quota.Add(0, 0)
+	at := func(msec int64) tracepoint.Event {
+		return tracepoint.Event{AtNs: msec * ms, Kind: tracepoint.Switched, Process: 1, Thread: 1}
+	}
+	a.Add([]tracepoint.Event{at(20)})
+	quota.Add(105*ms, 80*ms)
+	a.Add([]tracepoint.Event{at(130)})
+	late := a.Late()
+	a.Add([]tracepoint.Event{{AtNs: 140 * ms, Kind: tracepoint.Switched, Other: 1}})
+	quota.Add(145*ms, 80*ms)
+	r := a.Result(150*ms, nil)
+	want := map[Cause]int64{Ran: 30 * ms, Throttled: 80 * ms, Unknown: 30 * ms, WakeupLatency: 10 * ms}
+	if parts, whole := byCause(r.Parts), byCause(r.Wall); !maps.Equal(parts, want) || !maps.Equal(whole, want) || late.DurationNs != 0 {
+		t.Errorf("%v, as a whole %v, want %v; late %+v", parts, whole, want, late)
 	}
 }
