@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"maps"
+	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"chronoscope/machine"
 	"chronoscope/stats"
 	"chronoscope/tracepoint"
 )
@@ -54,12 +58,14 @@ type accounts struct {
 	parts   map[key]int64
 	looks   map[key]int64
 	lives   int64
+	stats   map[int32][]string // names of the cpu.stat files of the quotas that limit a process
+	stopped map[string]float64 // what these files tell in this look
 	// apart are the children of the target's parent from before the recording, which are not the target's.
 	apart map[int32]bool
 }
 
 func newAccounts(root fs.FS, parent int32) *accounts {
-	a := &accounts{root: root, threads: map[int32]*account{}, parts: map[key]int64{}, looks: map[key]int64{}}
+	a := &accounts{root: root, threads: map[int32]*account{}, parts: map[key]int64{}, looks: map[key]int64{}, stats: map[int32][]string{}, stopped: map[string]float64{}}
 	if parent != 0 {
 		a.apart = a.children(parent)
 	}
@@ -68,18 +74,24 @@ func newAccounts(root fs.FS, parent int32) *accounts {
 
 // account holds what was counted of one thread so far, by the kernel's counters. That of the running time may be ahead: the
 // kernel adds to it at ticks while the thread keeps its CPU, and this may be more than has passed since the last sample.
-type account struct{ ranNs, waitedNs int64 }
+type account struct {
+	ranNs, waitedNs int64
+	queuedNs, looks int64   // its part of the run-queue wait, and in how many looks
+	stoppedNs       float64 // by which its quotas had stopped their groups at the last look
+	stopsNs         float64 // by which they have stopped them since its first look
+}
 
 // look samples all threads, passedNs after the previous sample. It reports whether the target has
 // threads.
 func (a *accounts) look(target Target, passedNs int64) (alive bool) {
+	clear(a.stopped)
 	for process := range a.processes(target) {
 		folder := path.Join("proc", strconv.Itoa(int(process)), "task")
 		threads, _ := fs.ReadDir(a.root, folder)
 		for _, entry := range threads {
 			id, err := strconv.ParseInt(entry.Name(), 10, 32)
 			if err == nil && (target.Thread == 0 || target.Thread == int32(id)) {
-				a.lookAt(path.Join(folder, entry.Name()), int32(id), passedNs)
+				a.lookAt(path.Join(folder, entry.Name()), process, int32(id), passedNs)
 				alive = true
 			}
 		}
@@ -88,7 +100,7 @@ func (a *accounts) look(target Target, passedNs int64) (alive bool) {
 }
 
 // lookAt samples one thread and adds the time since the previous sample.
-func (a *accounts) lookAt(folder string, id int32, passedNs int64) {
+func (a *accounts) lookAt(folder string, process, id int32, passedNs int64) {
 	text, err := fs.ReadFile(a.root, path.Join(folder, "schedstat"))
 	fields := bytes.Fields(text)
 	if err != nil || len(fields) != 3 {
@@ -99,9 +111,10 @@ func (a *accounts) lookAt(folder string, id int32, passedNs int64) {
 	if err1 != nil || err2 != nil || ran < 0 || waited < 0 {
 		return
 	}
-	was := a.threads[id]
+	was, stoppedNs := a.threads[id], a.stoppedNs(process)
 	if was == nil || ran < was.ranNs || waited < was.waitedNs { // a new thread, which may have the number of one that has ended
-		a.threads[id] = &account{ran, waited}
+		a.throttle(was)
+		a.threads[id] = &account{ranNs: ran, waitedNs: waited, stoppedNs: stoppedNs}
 		return
 	}
 	ranNs := min(passedNs, ran-was.ranNs)
@@ -110,7 +123,47 @@ func (a *accounts) lookAt(folder string, id int32, passedNs int64) {
 	a.lives += passedNs
 	a.add(key{cause: Ran}, ranNs)
 	a.add(key{cause: RunqueueWait}, waitedNs)
-	a.add(a.waitsFor(folder), passedNs-ranNs-waitedNs)
+	rest, restNs := a.waitsFor(folder), passedNs-ranNs-waitedNs
+	a.add(rest, restNs)
+	if rest.cause == RunqueueWait {
+		waitedNs += restNs
+	}
+	if waitedNs > 0 {
+		was.queuedNs, was.looks = was.queuedNs+waitedNs, was.looks+1
+	}
+	was.stopsNs, was.stoppedNs = was.stopsNs+max(0, stoppedNs-was.stoppedNs), stoppedNs
+}
+
+// stoppedNs returns the total time for which the quotas that limit a process have stopped their groups so far.
+func (a *accounts) stoppedNs(process int32) (ns float64) {
+	names, known := a.stats[process]
+	if !known {
+		names = slices.DeleteFunc(machine.CPUStatsOf(a.root, strconv.Itoa(int(process))), func(name string) bool { return !machine.HasQuota(a.root, name) })
+		a.stats[process] = names
+	}
+	for _, name := range names {
+		if _, read := a.stopped[name]; !read {
+			a.stopped[name] = machine.StoppedNsIn(a.root, name)
+		}
+		if stopped := a.stopped[name]; !math.IsNaN(stopped) {
+			ns += stopped
+		}
+	}
+	return ns
+}
+
+// throttle moves the part of a thread's run-queue wait in which quotas stopped it to the cause Throttled. The kernel counts a
+// stop like a wait for a CPU that others have. How many of a group's CPUs a stop concerned is not known: all of it is taken to
+// have concerned the thread.
+func (a *accounts) throttle(t *account) {
+	if t == nil || t.queuedNs == 0 {
+		return
+	}
+	ns := int64(min(float64(t.queuedNs), t.stopsNs))
+	looks := int64(math.Round(float64(t.looks) * float64(ns) / float64(t.queuedNs)))
+	queued, throttled := key{cause: RunqueueWait}, key{cause: Throttled}
+	a.parts[queued], a.looks[queued] = a.parts[queued]-ns, a.looks[queued]-looks
+	a.parts[throttled], a.looks[throttled] = a.parts[throttled]+ns, a.looks[throttled]+looks
 }
 
 func (a *accounts) add(k key, ns int64) {
@@ -198,6 +251,10 @@ func addNumbers(to map[int32]bool, text []byte) {
 // result returns the sums as shares of the threads' time.
 func (a *accounts) result(recordedNs int64, unavailable error) Result {
 	r := Result{RecordedNs: recordedNs, ThreadNs: a.lives, Threads: len(a.threads), Parts: []Part{}, Worst: []Period{}, Periods: []Period{}}
+	for _, t := range a.threads {
+		a.throttle(t)
+	}
+	maps.DeleteFunc(a.parts, func(_ key, ns int64) bool { return ns == 0 })
 	for k, ns := range a.parts {
 		r.Parts = append(r.Parts, Part{Cause: k.cause, Who: k.who, Share: float64(ns) / float64(max(1, a.lives)), Count: a.looks[k], TotalNs: ns})
 	}

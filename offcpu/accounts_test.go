@@ -1,6 +1,7 @@
 package offcpu
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -49,20 +50,32 @@ func TestAccountsAfterALongWait(t *testing.T) {
 	}
 }
 
-// A quota lets a loop run for 20 of 100 ms. While it is kept from the CPU, nothing is counted: 70 % of its time was blocked.
+// A quota lets a loop run for 20 of 100 ms. While it is kept from the CPU, the kernel counts nothing: 70 % of its time was
+// blocked. Afterwards it counts a wait for a CPU, and only the group's account tells that nobody else had it. A group without
+// a quota may have been stopped before it was taken away.
 func TestAccountsOfAThrottledLoop(t *testing.T) {
 	const passedNs, looks = 10_000_000, 1001
-	root := fstest.MapFS{"proc/7/task/7/stat": {Data: []byte("7 (loop) R" + strings.Repeat(" 1", 50))}}
-	a := newAccounts(root, 0)
-	for i := range looks {
-		periods, part := i/10, i%10
-		ran, waited := (20*periods+10*min(part, 2))*1_000_000, 80*periods*1_000_000
-		root["proc/7/task/7/schedstat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "%d %d 1", ran, waited)}
-		a.look(Target{Processes: map[int32]bool{7: true}}, passedNs)
-	}
-	share := func(c Cause) float64 { return float64(a.parts[key{cause: c}]) / float64(a.lives) }
-	if ran, waited := share(Ran), share(RunqueueWait); ran < 0.199 || ran > 0.201 || waited < 0.79 || waited > 0.81 {
-		t.Errorf("it ran for %.3f and waited for %.3f of the time: %v", ran, waited, a.parts)
+	for limit, want := range map[string]Cause{"20000 100000\n": Throttled, "max 100000\n": RunqueueWait} {
+		root := fstest.MapFS{
+			"proc/7/task/7/stat": {Data: []byte("7 (loop) R" + strings.Repeat(" 1", 50))}, "proc/7/cgroup": {Data: []byte("0::/work\n")},
+			"proc/self/mountinfo":         {Data: []byte("31 24 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")},
+			"sys/fs/cgroup/work/cpu.max":  {Data: []byte(limit)},
+			"sys/fs/cgroup/work/cpu.stat": {Data: []byte("throttled_usec 700000\n")},
+		}
+		a := newAccounts(root, 0)
+		for i := range looks {
+			periods, part := i/10, i%10
+			ran, waited := (20*periods+10*min(part, 2))*1_000_000, 80*periods*1_000_000
+			root["proc/7/task/7/schedstat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "%d %d 1", ran, waited)}
+			if want == Throttled {
+				root["sys/fs/cgroup/work/cpu.stat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "throttled_usec %d\n", 700_000+80_000*periods)}
+			}
+			a.look(Target{Processes: map[int32]bool{7: true}}, passedNs)
+		}
+		r := a.result(looks*passedNs, errors.New("no rights"))
+		if ran, waited := shareOf(r.Parts, Ran), shareOf(r.Parts, want); ran < 0.199 || ran > 0.201 || waited < 0.79 || waited > 0.81 {
+			t.Errorf("%q: it ran for %.3f of the time and %s took %.3f: %+v", limit, ran, want, waited, r.Parts)
+		}
 	}
 }
 
