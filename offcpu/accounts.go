@@ -111,6 +111,10 @@ func (a *accounts) lookAt(folder string, process, id int32, passedNs int64) {
 	if err1 != nil || err2 != nil || ran < 0 || waited < 0 {
 		return
 	}
+	rest := a.waitsFor(folder)
+	if rest.cause == "" {
+		return
+	}
 	was, stoppedNs := a.threads[id], a.stoppedNs(process)
 	if was == nil || ran < was.ranNs || waited < was.waitedNs { // a new thread, which may have the number of one that has ended
 		a.throttle(was)
@@ -120,10 +124,10 @@ func (a *accounts) lookAt(folder string, process, id int32, passedNs int64) {
 	ranNs := min(passedNs, ran-was.ranNs)
 	waitedNs := min(passedNs-ranNs, waited-was.waitedNs)
 	was.ranNs, was.waitedNs = was.ranNs+ranNs, waited
+	restNs := passedNs - ranNs - waitedNs
 	a.lives += passedNs
 	a.add(key{cause: Ran}, ranNs)
 	a.add(key{cause: RunqueueWait}, waitedNs)
-	rest, restNs := a.waitsFor(folder), passedNs-ranNs-waitedNs
 	a.add(rest, restNs)
 	if rest.cause == RunqueueWait {
 		waitedNs += restNs
@@ -173,11 +177,13 @@ func (a *accounts) add(k key, ns int64) {
 	}
 }
 
-// waitsFor returns the cause of a thread's present wait. The kernel shows the function in which a
+// waitsFor returns the cause of a thread's present wait, and no cause if the thread has ended (a zombie). The kernel shows the function in which a
 // thread waits only to users who may inspect its process.
 func (a *accounts) waitsFor(folder string) key {
 	stat, _ := fs.ReadFile(a.root, path.Join(folder, "stat"))
 	switch state, ok := tracepoint.StateIn(stat); {
+	case ok && state == tracepoint.Ended:
+		return key{}
 	case ok && (state == tracepoint.Stopped || state == tracepoint.Traced):
 		return key{cause: Stopped}
 	case ok && state == tracepoint.Runnable: // the kernel counts a wait for a CPU when it ends

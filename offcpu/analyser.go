@@ -88,6 +88,10 @@ func New(tasks []tracepoint.Task, startNs, listedNs int64, target Target) *Analy
 	for _, task := range tasks {
 		t := a.begin(task.Thread, task.Process, task.Name, startNs)
 		t.kernel, t.cgroup, t.blockedIn = task.Kernel, task.CGroup, task.State
+		if task.State == tracepoint.Ended { // a zombie has no time left
+			t.state, t.ours = ended, target.holds(task.Process, parents)
+			continue
+		}
 		if a.adopt(t, target.holds(task.Process, parents)); task.State == tracepoint.Runnable {
 			t.cpu, a.runnable = task.CPU, append(a.runnable, t)
 		}

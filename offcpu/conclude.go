@@ -66,6 +66,9 @@ func (a *Analyser) ending(t *thread) {
 		a.charge(t, a.lastNs)
 	}
 	in := Who{Name: t.waitsIn}
+	if t.blockedIn == tracepoint.Stopped || t.blockedIn == tracepoint.Traced { // nobody let it go on
+		in = Who{}
+	}
 	a.close(t, NotWoken, in, a.lastNs)
 	t.state = ended
 }
@@ -234,7 +237,7 @@ func (r *Result) judge() {
 		}
 	}
 	if r.Lost > 0 {
-		r.Lower(stats.Suspect, "%d of %d events were lost: what threads did around them is counted as unknown", r.Lost, r.Lost+r.Events)
+		r.Lower(stats.Suspect, "%d of %d events were lost: what threads did around them is counted as unknown; record for a shorter time, or stop some of the other processes", r.Lost, r.Lost+r.Events)
 	}
 }
 

@@ -46,11 +46,11 @@ var causes = []struct {
 	{Timer, "it slept, or waited until a time limit", "it asked for that: look for sleeps and time limits"},
 	{Device, "it waited for a device, such as a disk", "do less input and output, or use a faster device"},
 	{Network, "it waited for something from the network", "look at the other machine and at the network between"},
-	{Blocked, "it waited in this function of the kernel; who woke it is not known", "record as root, to learn who"},
+	{Blocked, "it waited in this function of the kernel; who woke it is not known", "do what the verdict's reason asks for, to learn who"},
 	{Interrupt, "an interrupt or the kernel's deferred work woke it", ""},
 	{NotWoken, "it waited, and nobody woke it before the recording ended", ""},
 	{Hypervisor, "the host took the CPU away while it ran (estimated from steal)", "move to a host with less load"},
-	{Unknown, "events were lost, or came before the recording began", "record for a shorter time, or stop some of the other processes"},
+	{Unknown, "events are missing, or came before the recording began", ""},
 }
 
 // Causes returns all causes.

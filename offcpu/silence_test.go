@@ -93,3 +93,19 @@ func TestQuotaOfAMissedSwitch(t *testing.T) {
 		t.Errorf("%v, as a whole %v, want %v; late %+v", parts, whole, want, late)
 	}
 }
+
+// A zombie is no thread: it waited for something that never comes, and one among a group's processes kept the recording from
+// its end. Nobody lets a thread go on that is stopped until the end.
+func TestZombiesAndStoppedThreads(t *testing.T) {
+	tasks := []tracepoint.Task{{Process: 1, Thread: 1, State: tracepoint.Ended}, {Process: 2, Thread: 2, State: tracepoint.Stopped}}
+	a := New(tasks[:1], 0, 0, Target{Processes: map[int32]bool{1: true}})
+	if a.Alive() {
+		t.Error("a zombie lives")
+	}
+	a = New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true, 2: true}})
+	a.WaitsIn = func(_, _ int32) (string, bool) { return "do_signal_stop", true }
+	want := []Part{{Cause: Stopped, Share: 1, Count: 1, TotalNs: 500, MaxNs: 500}}
+	if r := a.Result(500, nil); r.Threads != 1 || !slices.Equal(r.Parts, want) || !slices.Equal(r.Wall, want) {
+		t.Errorf("%d threads, %+v, as a whole %+v, want %+v", r.Threads, r.Parts, r.Wall, want)
+	}
+}

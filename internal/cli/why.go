@@ -225,9 +225,16 @@ func howEnded(program *exec.Cmd, ended <-chan struct{}, d *record.Why) error {
 
 // processTarget returns the target for a process, or for a thread.
 func processTarget(pid int) (subject string, t offcpu.Target, err error) {
-	for _, task := range tracepoint.Tasks(os.DirFS("/")) {
+	tasks, living := tracepoint.Tasks(os.DirFS("/")), map[int32]bool{}
+	for _, task := range tasks {
+		living[task.Process] = living[task.Process] || task.State != tracepoint.Ended
+	}
+	for _, task := range tasks {
 		if int(task.Thread) != pid {
 			continue
+		}
+		if task.State == tracepoint.Ended && !living[task.Process] {
+			return "", t, fmt.Errorf("--pid %d: %s has ended, and waits for nothing: its parent, pid %d, has not asked yet how it ended (a zombie): give --pid %d to see why", pid, task.Name, task.Parent, task.Parent)
 		}
 		t.Processes = map[int32]bool{task.Process: true}
 		if task.Process != task.Thread {
