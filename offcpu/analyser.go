@@ -163,6 +163,24 @@ func (a *Analyser) adopt(t *thread, ours bool) {
 	}
 }
 
+// Join adds processes that exist already to the target. Their time counts from the latest event on.
+func (a *Analyser) Join(processes map[int32]bool) {
+	for _, t := range a.threads {
+		if t.ours || t.state == ended || !processes[t.process] {
+			continue
+		}
+		if t.state == unknown && t.sinceNs == a.startNs && t.blockedIn != tracepoint.Runnable {
+			t.state = blocked // it has had no event since the start
+		}
+		queued := t.state == waiting
+		a.close(t, Unknown, Who{}, a.lastNs)
+		if a.adopt(t, true); queued && t.ours {
+			a.ready(t, t.cpu, a.lastNs)
+		}
+	}
+	a.watch(a.lastNs)
+}
+
 // thread returns the thread with this number, and adds it if it is new. process is 0 if unknown.
 func (a *Analyser) thread(id, process int32, atNs int64) *thread {
 	t := a.threads[id]

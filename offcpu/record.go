@@ -19,6 +19,9 @@ import (
 // Options say what to record, and when to end.
 type Options struct {
 	Target
+	// Group is the folder of a control group: processes that are moved into it, or into a group within it, belong to the
+	// target from when that is noticed. Empty for none.
+	Group    string
 	Duration time.Duration
 	// Until ends the recording when a thread was kept from running for at least this time; 0
 	// disables that.
@@ -36,6 +39,18 @@ type Recording struct {
 
 // drainEvery is the longest time between two reads of the kernel's event buffers.
 const drainEvery = 50 * time.Millisecond
+
+// joinEvery is the time between looks for processes that have been moved into Options.Group.
+const joinEvery = 200 * time.Millisecond
+
+// joined returns the processes that are in the group now.
+func (o Options) joined() map[int32]bool {
+	if o.Group == "" {
+		return nil
+	}
+	all, _ := ProcessesOf(o.Group) // the group may have ended
+	return all
+}
 
 // settleEvery is the time between calls of [Analyser.Settle]. turnEvery is the time between calls of [Analyser.Turn],
 // which forgets older periods, and is only called with Options.Until.
@@ -66,11 +81,15 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	}
 	var late *Period
 	begun := time.Now()
-	end, settled, turned, read, checked := begun.Add(o.Duration), begun, begun, begun, begun
+	end, settled, turned, read, checked, joined := begun.Add(o.Duration), begun, begun, begun, begun, begun
 	earlier := stolen // at the last but one turn
 	for ctx.Err() == nil && time.Now().Before(end) && a.Alive() {
 		r.Wait(max(0, min(drainEvery, time.Until(end))))
 		a.Add(r.Take())
+		if time.Since(joined) >= joinEvery {
+			a.Join(o.joined())
+			joined = time.Now()
+		}
 		a.RegroupNew(watch.groupOf)
 		if time.Since(read) >= quotaEvery {
 			watch.read(false)

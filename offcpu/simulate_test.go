@@ -816,3 +816,29 @@ func TestQuotaOfWaits(t *testing.T) {
 		}
 	}
 }
+
+// A process that is moved into a control group belongs to the target from then on, whatever it does: it was never seen.
+func TestProcessesJoin(t *testing.T) {
+	tasks := []tracepoint.Task{{Process: 1, Thread: 1, State: tracepoint.Sleeping}, {Process: 4, Thread: 4, State: tracepoint.Sleeping}}
+	at := func(ns int64, cpu, from, to int32, state tracepoint.State) tracepoint.Event {
+		return tracepoint.Event{AtNs: ns, CPU: cpu, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to, Value: int32(state)}
+	}
+	a := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true}})
+	a.Add([]tracepoint.Event{
+		at(100, 0, 0, 2, tracepoint.Runnable), {AtNs: 100, CPU: 1, Kind: tracepoint.Waking, Other: 3, Value: 0}, at(100, 1, 0, 5, tracepoint.Runnable), at(110, 1, 5, 0, tracepoint.Sleeping),
+		{AtNs: 120, CPU: 0, Process: 2, Thread: 2, Kind: tracepoint.Renamed, Name: "two"}, {AtNs: 120, CPU: 1, Kind: tracepoint.Renamed},
+	})
+	for _, id := range []int32{3, 5} {
+		a.thread(id, id, 120)
+	}
+	a.Join(map[int32]bool{1: true, 2: true, 3: true, 4: true, 5: true})
+	a.Add([]tracepoint.Event{at(150, 0, 2, 3, tracepoint.Ended), {AtNs: 160, CPU: 0, Process: 3, Thread: 3, Kind: tracepoint.Waking, Other: 4}, at(170, 0, 3, 4, tracepoint.Ended)})
+	r := a.Result(200, nil)
+	want := map[Cause]int64{Ran: 80, RunqueueWait: 40, OwnProcess: 40, NotWoken: 280}
+	if got := byCause(r.Parts); !maps.Equal(got, want) || r.Threads != 5 {
+		t.Errorf("%d threads: %v, want %v", r.Threads, got, want)
+	}
+	if whole := byCause(r.Wall); whole[Ran] != 80 || r.WallNs != 200 {
+		t.Errorf("as a whole %v of %d ns", whole, r.WallNs)
+	}
+}

@@ -114,7 +114,7 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	case w.pid != 0:
 		d.Subject, o.Target, err = processTarget(w.pid)
 	case w.cgroup != "":
-		d.Subject = "control group " + w.cgroup
+		d.Subject, o.Group = "control group "+w.cgroup, w.cgroup
 		o.Processes, err = offcpu.ProcessesOf(w.cgroup)
 		if err == nil && len(o.Processes) == 0 {
 			err = errors.New("no process is in it")
