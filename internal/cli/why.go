@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -116,6 +117,9 @@ func (w *whyFlags) measure(ctx context.Context, c *call) (found, error) {
 	case w.cgroup != "":
 		d.Subject, o.Group = "control group "+w.cgroup, w.cgroup
 		o.Processes, err = offcpu.ProcessesOf(w.cgroup)
+		if top := (*fs.PathError)(nil); errors.As(err, &top) && top.Path == "." { // the message names the folder
+			err = top.Err
+		}
 		if err == nil && len(o.Processes) == 0 {
 			err = errors.New("no process is in it")
 		}
