@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 	"unsafe"
@@ -62,7 +63,18 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 		return r, fmt.Errorf("waiting for process %d: wait4: %w", a.pid, err)
 	}
 	r.ended(status, &usage)
+	r.MaxRSSBytes = peakBeyond(usage.Maxrss*1024, peakResident(os.Getpid()))
 	return r, endless
+}
+
+// peakBeyond returns the peak of memory that wait4(2) tells of an untraced program, or 0 if that may be the peak of this
+// process, ourBytes, which the kernel counts at the exec. Its count differs from the one that /proc shows by some pages for
+// each CPU: only a peak of twice as much is surely the program's.
+func peakBeyond(toldBytes, ourBytes int64) int64 {
+	if ourBytes == 0 || toldBytes < 2*ourBytes {
+		return 0
+	}
+	return toldBytes
 }
 
 // These errors say that a program stopped for ever, so that it was ended.

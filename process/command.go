@@ -182,8 +182,9 @@ type Run struct {
 	// Uncounted says that the system counts neither switches nor page faults, so that all four numbers are 0.
 	Uncounted bool
 	// MaxRSSBytes is the most memory that the largest of the program's processes had resident at a time; 0 if that is
-	// not known, as for an untraced program: there wait4(2) tells the peak of the process that started it, if that is
-	// larger. AllRSSBytes is the sum over all processes, which need not all have lived at a time.
+	// not known, as for an untraced program whose peak is less than twice that of this process: wait4(2) may tell the
+	// peak of this process then. AllRSSBytes is the sum over all processes, which need not all have lived at a time; 0 if
+	// the program was not traced.
 	MaxRSSBytes, AllRSSBytes int64
 	// ExitCode is the program's exit status; -1 if Signal ended it.
 	ExitCode int

@@ -314,8 +314,12 @@ func (m *measurement) repeat(ctx context.Context, s *series) error {
 // isMemoryRun reports whether the next run is traced for a metric that only traced runs have. This is every second run,
 // of all commands in the same rounds.
 func (s *series) isMemoryRun() bool {
-	isAsked := slices.ContainsFunc(s.command.Metrics, func(m Metric) bool { return m.traced })
-	return isAsked && (len(s.runs)+s.warm)%2 == 0
+	return s.command.needsTracer() && (len(s.runs)+s.warm)%2 == 0
+}
+
+// needsTracer reports whether a metric is asked for that only traced runs have.
+func (c Command) needsTracer() bool {
+	return slices.ContainsFunc(c.Metrics, func(m Metric) bool { return m.traced })
 }
 
 // onceOrUntraced makes one run. Some programs fail if they are traced, such as sudo(8), debuggers and programs with a

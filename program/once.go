@@ -12,8 +12,10 @@ import (
 	"chronoscope/process"
 )
 
-// Once runs a command a single time, like the shell's time, and bounds its time alone. All of its threads are followed, unless
-// the file gives rights (set-user-ID) that it would lose under a tracer.
+// Once runs a command a single time, like the shell's time, and bounds its time alone. The run is not traced: a debugger, a
+// leak sanitizer or sudo(8) would fail, here or in a process that the command starts, and no second run could tell why. Only a
+// metric that traced runs alone have is reason to trace it, unless the file gives rights (set-user-ID) that the program would
+// lose then.
 // If this process was stopped meanwhile, the run is rejected.
 // If the command fails, the error is a *[FailedError], next to the run. If it could not be started, the error is a
 // *process.StartError. If ctx ends, it is that of ctx, next to what was counted until then.
@@ -23,7 +25,7 @@ func Once(ctx context.Context, c Command, setting Setting) (Run, error) {
 	w := setting.checks()
 	w.Look(ctx, c.CPUs)
 	m := measurement{setting: setting, run: r.run}
-	run, err := m.once(ctx, c, os.Geteuid() == 0 || !givesRights(c.Path))
+	run, err := m.once(ctx, c, c.needsTracer() && (os.Geteuid() == 0 || !givesRights(c.Path)))
 	if run.WallNs > 0 {
 		(&series{}).take(context.WithoutCancel(ctx), &run, cpusOf(c, r.cpus)) // also if ctx ended the program
 		if run.Continued > 0 {

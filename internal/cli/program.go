@@ -90,8 +90,10 @@ a higher value is better. Metrics are compared like times, and --gate gives each
 For max_rss_bytes every second run is traced, and does not count for the time.
 
 --once runs a command one time, and shows what it writes: a better time(1). Its own text
-goes to standard error, as there, or to -o FILE. --pid
-watches a process that runs already.
+goes to standard error, as there, or to -o FILE. It does not trace the command, which may be
+a debugger or a leak sanitizer; so a peak of memory is known if it is twice as large as that of
+chronoscope itself, or with --metric max_rss_bytes, which traces the run.
+--pid watches a process that runs already.
 
 The times in --export hyperfine:FILE are wall times, as in hyperfine's own files; the
 time on a machine of its own stands in the JSON document, and beside hyperfine's columns
