@@ -18,14 +18,10 @@ func main() {
 	load.Serve() // if this process was started as a competitor, it does not return
 	validate.Serve()
 	stops.PassOn()
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
-		ends = append(ends, syscall.SIGHUP)
-	}
 	// Without this, SIGPIPE kills the process when the reader of standard output is gone, before records are kept and
 	// --cleanup has run. It is not ignored, because programs that are started would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	ctx, stop := signal.NotifyContext(context.Background(), cli.Interruptions()...)
 	err := cli.Run(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(cli.ExitStatus(err))

@@ -221,12 +221,21 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 	if result.afterwards == nil {
 		return err
 	}
-	again, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	again, stop := signal.NotifyContext(context.WithoutCancel(ctx), Interruptions()...)
 	defer stop()
 	if failed := result.afterwards(again); failed != nil {
 		return errors.Join(err, failed)
 	}
 	return err
+}
+
+// Interruptions returns the signals that interrupt a command.
+func Interruptions() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // show writes what was measured before it failed with err, and returns the error that determines the exit

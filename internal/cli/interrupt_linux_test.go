@@ -166,3 +166,29 @@ func TestCleanupAfterAnInterruption(t *testing.T) {
 		})
 	}
 }
+
+// A hang-up ends what cleans up, as an interruption does. It was lost: the status was 0, and a cleanup that hangs stayed.
+func TestHangUpInCleanup(t *testing.T) {
+	t.Parallel()
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("SIGHUP is ignored here")
+	}
+	started := filepath.Join(t.TempDir(), "started")
+	command := exec.Command(chronoscope, "run", "--runs", "2", "--cleanup", "sh -c 'echo >"+started+"; exec sleep 60'", "--", "true")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killer := time.AfterFunc(hung, func() { command.Process.Kill() })
+	defer killer.Stop()
+	for deadline := time.Now().Add(hung); time.Now().Before(deadline); {
+		if _, err := os.Stat(started); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	command.Process.Signal(syscall.SIGHUP)
+	var exit *exec.ExitError
+	if err := command.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("%v, want status 1", err)
+	}
+}
