@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"chronoscope/machine"
@@ -170,110 +169,6 @@ func (s Style) findings(all []machine.Finding) string {
 		blocks = append(blocks, s.paint(severityColors[machine.OK], string(machine.OK))+" "+strings.Join(fine, ", ")+"\n")
 	}
 	return strings.Join(blocks, "\n")
-}
-
-// plain separates columns by blanks only, which any terminal shows and any program can split.
-var plain = func() table.Style {
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Format.Header = text.FormatDefault
-	return style
-}()
-
-// table writes a table, whose texts are wrapped if it is wider than the terminal.
-func (s Style) table(t *view.Table) string {
-	shown := textColumns(t)
-	out := table.NewWriter()
-	out.SetStyle(plain)
-	var header table.Row
-	for _, i := range shown {
-		header = append(header, t.Columns[i].Name)
-	}
-	out.AppendHeader(header)
-	out.SetColumnConfigs(s.columnConfigs(t, shown))
-	group := ""
-	for _, row := range t.Rows {
-		indent := ""
-		if t.Grouped {
-			indent = "  "
-			if row[0].Text != group {
-				group = row[0].Text
-				out.AppendRow(table.Row{s.bold(group)})
-			}
-		}
-		var cells table.Row
-		for _, i := range shown {
-			cells = append(cells, indent+s.cell(row[i]))
-			indent = ""
-		}
-		out.AppendRow(cells)
-	}
-	var b strings.Builder
-	for line := range strings.SplitSeq(out.Render(), "\n") {
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
-}
-
-// textColumns returns the indices of the columns that text shows.
-func textColumns(t *view.Table) (shown []int) {
-	for i, c := range t.Columns {
-		if c.In != view.OnPage && !(t.Grouped && i == 0) {
-			shown = append(shown, i)
-		}
-	}
-	return shown
-}
-
-func (s Style) cell(c view.Cell) string {
-	switch {
-	case c.Verdict != "":
-		return s.paint(verdictColors[c.Verdict], string(c.Verdict))
-	case c.Strong:
-		return s.bold(c.Text)
-	}
-	return c.Text
-}
-
-// leastColumn is the least width of a column of words, in characters.
-const leastColumn = 16
-
-// columnConfigs right-aligns numbers, and makes the widest columns of words narrower until the
-// table fits.
-func (s Style) columnConfigs(t *view.Table, shown []int) []table.ColumnConfig {
-	widths, all := make([]int, len(shown)), 0
-	for n, i := range shown {
-		widths[n] = utf8.RuneCountInString(t.Columns[i].Name)
-		for _, row := range t.Rows {
-			widths[n] = max(widths[n], utf8.RuneCountInString(row[i].Text), len(row[i].Verdict))
-		}
-		all += widths[n] + 2
-	}
-	for s.Width > 0 && all > s.Width {
-		widest := -1
-		for n, i := range shown {
-			if !t.Columns[i].Number && widths[n] > leastColumn && (widest < 0 || widths[n] > widths[widest]) {
-				widest = n
-			}
-		}
-		if widest < 0 {
-			break
-		}
-		widths[widest]--
-		all--
-	}
-	var configs []table.ColumnConfig
-	for n, i := range shown {
-		c := table.ColumnConfig{Number: n + 1}
-		if t.Columns[i].Number {
-			c.Align, c.AlignHeader = text.AlignRight, text.AlignRight
-		} else if s.Width > 0 {
-			c.WidthMax, c.WidthMaxEnforcer = widths[n], text.WrapSoft
-		}
-		configs = append(configs, c)
-	}
-	return configs
 }
 
 // caveats writes the limitations of the whole document.
