@@ -51,6 +51,7 @@ type drawText struct {
 	Anchor string // start, middle or end
 	Class  string
 	Text   string
+	Title  string // shown when the mouse points at it
 }
 
 // part is a share of the chart's width.
@@ -95,8 +96,13 @@ func drawRows(c view.Chart) *drawing {
 	x := scale{c.X}
 	d.axis(x, 0, bottom)
 	d.marker(c, x, bottom)
+	names := make([]string, len(c.Rows))
 	for i, row := range c.Rows {
-		d.row(x, row, float64(i*rowHeight))
+		names[i] = row.Name
+	}
+	names = view.Labels(names, mostName)
+	for i, row := range c.Rows {
+		d.row(x, row, names[i], float64(i*rowHeight))
 	}
 	for _, l := range c.Links {
 		at := func(row float64) float64 { return row*rowHeight + rowMiddle }
@@ -113,13 +119,16 @@ func (d *drawing) marker(c view.Chart, x scale, bottom float64) {
 	}
 }
 
-func (d *drawing) row(x scale, row view.Row, top float64) {
-	name, class := view.Shortened(row.Name, mostName), "figure"
+func (d *drawing) row(x scale, row view.Row, name string, top float64) {
+	class, whole := "figure", ""
+	if name != row.Name {
+		whole = row.Name
+	}
 	if utf8.RuneCountInString(name+row.Figure) > mostBeside {
 		class += " long"
 	}
 	d.Texts = append(d.Texts,
-		drawText{X: 0, Y: top + rowName, Anchor: "start", Class: "name", Text: name},
+		drawText{X: 0, Y: top + rowName, Anchor: "start", Class: "name", Text: name, Title: whole},
 		drawText{X: 1, Y: top + rowName, Anchor: "end", Class: class, Text: row.Figure})
 	middle := top + rowMiddle
 	for _, b := range row.Bars {

@@ -60,7 +60,8 @@ const mostChanges = 3
 // comparisonTile says how a subject differs from the first: how many of its figures have which
 // outcome, and which have changed. The tile's verdict is the worst of these figures.
 func comparisonTile(d record.Comparison, change int) Tile {
-	t := Tile{Topic: Shortened(d.Subjects[change+1], mostName) + " against " + Shortened(d.Subjects[0], mostName), Figure: "nothing in both"}
+	labels := Labels(d.Subjects, mostName)
+	t := Tile{Topic: labels[change+1] + " against " + labels[0], Figure: "nothing in both"}
 	counts := map[string]int{}
 	var outcomes, changed []string
 	for _, r := range d.Rows {

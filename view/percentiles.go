@@ -48,8 +48,9 @@ func programPercentiles(all []program.Report, unit stats.TimeUnit) Section {
 	if len(all) == 1 {
 		t.In = OnPage // text has lines for this
 	}
+	labels := programLabels(shown)
 	for i, p := range shown {
-		s.Legend = append(s.Legend, seriesKey(i, Shortened(p.Command, mostName)))
+		s.Legend = append(s.Legend, seriesKey(i, labels[i]))
 		s.Notes = append(s.Notes, where([]Line{{Text: strings.Join(p.Percentiles.Wall.Reasons, "; "), In: OnPage}}, func(l Line) bool { return l.Text != "" })...)
 	}
 	s.Notes = slices.CompactFunc(s.Notes, func(a, b Line) bool { return a.Text == b.Text })

@@ -51,8 +51,9 @@ func programs(d record.Programs) *Sheet {
 	unit := UnitOf(d)
 	d.Results = ProgramsInOrder(d)
 	s := sheet(programsTitle(d.Results), d.Header)
-	for _, p := range d.Results[:min(len(d.Results), mostTiles)] {
-		s.Tiles = append(s.Tiles, programTile(p, unit))
+	labels := programLabels(d.Results)
+	for i, p := range d.Results[:min(len(d.Results), mostTiles)] {
+		s.Tiles = append(s.Tiles, programTile(p, labels[i], unit))
 	}
 	if len(d.Results) == 1 {
 		s.add(programInWords(d.Results[0], unit))
@@ -73,18 +74,24 @@ func programsTitle(all []program.Report) string {
 	if len(all) == 0 {
 		return "Programs"
 	}
-	names := make([]string, len(all))
-	for i, p := range all {
-		names[i] = Shortened(p.Command, mostName)
-	}
+	names := programLabels(all)
 	if len(all) == 2 {
 		return names[0] + " and " + names[1]
 	}
 	return listed(names, 1)
 }
 
-func programTile(p program.Report, unit stats.TimeUnit) Tile {
-	t := Tile{Topic: Shortened(p.Command, mostName), Figure: unit.Time(p.Estimate), Verdict: p.Verdict}
+// programLabels returns short names of programs that are shown together.
+func programLabels(all []program.Report) []string {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Command)
+	}
+	return Labels(names, mostName)
+}
+
+func programTile(p program.Report, label string, unit stats.TimeUnit) Tile {
+	t := Tile{Topic: label, Figure: unit.Time(p.Estimate), Verdict: p.Verdict}
 	if p.Failure != nil {
 		t.Sentence = "It failed: " + *p.Failure + "."
 		return t
@@ -325,9 +332,10 @@ func programNotes(all []program.Report, unit stats.TimeUnit) (sections []Section
 	sections = append(sections,
 		Section{Title: "How they were measured", Lines: methods.lines(len(all), len(all))},
 		Section{Title: "What is not trusted", Lines: verdicts.lines(len(all), len(all))})
-	for _, p := range all {
+	labels := programLabels(all)
+	for i, p := range all {
 		if p.Failure != nil || len(p.Outliers) > 0 {
-			sections = append(sections, Section{Title: Shortened(p.Command, mostName), Heading: p.Command, Lines: append(failureLines(p), outlierLines(p, unit)...)})
+			sections = append(sections, Section{Title: labels[i], Heading: p.Command, Lines: append(failureLines(p), outlierLines(p, unit)...)})
 		}
 	}
 	return sections
