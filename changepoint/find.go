@@ -1,6 +1,7 @@
 package changepoint
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,8 +14,9 @@ import (
 )
 
 // Find looks for changes in a series whose P value does not exceed a limit, usually [FalseChanges]. It
-// always returns the same result for the same series.
+// always returns the same result for the same series. It panics if a value is not finite: leave such points out.
 func Find(points []Point, most float64) Result {
+	finite(points)
 	n := len(points)
 	if n == 0 {
 		return Result{}
@@ -35,6 +37,15 @@ func Find(points []Point, most float64) Result {
 	}
 	settle(points, out, ends)
 	return result(found, points, out, ends, values)
+}
+
+// finite panics if a value is NaN or infinite, which would hide every change in the series.
+func finite(points []Point) {
+	for i, p := range points {
+		if !stats.IsFinite(p.Value) {
+			panic(fmt.Sprintf("changepoint: the value of point %d is %v: leave out what is not a finite number", i, p.Value))
+		}
+	}
 }
 
 // settle assigns outliers right at a change to the regime whose typical value is nearer. Next to a

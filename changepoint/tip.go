@@ -38,7 +38,10 @@ const FewestBefore = 4
 // probability that these are right and the points that agree are strays. If fewer agree, the interval holds the scatter of
 // the newest points, from which alone its degrees of freedom come. The part of the noise that does not last counts as independent
 // from point to point: newest points that were measured one after the other may share it, and the interval is too narrow then.
+//
+// It panics if a value is not finite, as [Find] does.
 func TipOf(points []Point, newest int) (Tip, bool) {
+	finite(points)
 	n := len(points) - newest
 	if newest < 1 || n < FewestBefore {
 		return Tip{}, false

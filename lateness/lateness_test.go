@@ -89,7 +89,9 @@ func TestLatenessFindsWhatIsWrong(t *testing.T) {
 		}
 	}
 	// A timer that can't be asked for a length is left out at that length.
-	report, err := lateness.Measure(t.Context(), plan(4), []lateness.Timer{{Name: "coarse", Unit: time.Second}})
+	coarse := simulated("coarse", false, func(int) (float64, int) { return 1, 0 })
+	coarse.Unit = time.Second
+	report, err := lateness.Measure(t.Context(), plan(4), []lateness.Timer{coarse})
 	if err != nil || len(report.Timers) != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -141,6 +143,9 @@ func TestLatenessPlans(t *testing.T) {
 		if _, err := lateness.Measure(t.Context(), p, nil); err == nil {
 			t.Errorf("%+v was measured", p)
 		}
+	}
+	if _, err := lateness.Measure(t.Context(), lateness.DefaultPlan, []lateness.Timer{{Name: "mine"}}); err == nil || !strings.Contains(err.Error(), `"mine"`) {
+		t.Errorf("a timer without a Waker: %v", err)
 	}
 }
 

@@ -81,6 +81,9 @@ func Measure(ctx context.Context, plan Plan, timers []Timer) (Report, error) {
 	random := rand.New(rand.NewPCG(plan.Seed, 0x1a7e))
 	var cells []*cell
 	for _, t := range timers {
+		if t.Waker == nil {
+			return Report{}, fmt.Errorf("lateness: timer %q has no Waker, the function that starts it", t.Name)
+		}
 		for _, length := range plan.Lengths {
 			cells = append(cells, &cell{timer: t, length: length})
 		}

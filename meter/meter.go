@@ -2,6 +2,7 @@ package meter
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -68,8 +69,11 @@ type Option func(*Meter)
 func Sampled(n int) Option { return func(m *Meter) { m.oneIn = uint64(max(n, 1)) } }
 
 // New returns a meter with the given name. It measures the clock's cost, which takes some
-// 100 µs.
+// 100 µs. It panics if the source is the zero value, as after an error of [KernelTick].
 func New(name string, source Source, options ...Option) *Meter {
+	if source.clock == nil {
+		panic(fmt.Sprintf("meter: %q has no source: take one from KernelTick or Counter, and look at its error", name))
+	}
 	m := &Meter{name: name, source: source, oneIn: 1}
 	for _, option := range options {
 		option(m)

@@ -63,6 +63,9 @@ type laboratory struct {
 
 // open locks the thread and holds off the garbage collector until release is called.
 func (l Lab) open() (lab *laboratory, release func()) {
+	if l.Event == nil || l.Clock.Clock == nil {
+		panic("slowclock: a Lab needs an Event to time, and a Clock from NewClock, Coarsened or FindTick")
+	}
 	release, _ = env.Hold() // fails only if a named CPU can't be had, and none is named
 	lab = &laboratory{Lab: l, rng: rand.New(rand.NewPCG(l.Seed, 0x51c7)), delay: l.Delay}
 	if lab.Progress == nil {

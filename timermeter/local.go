@@ -2,6 +2,7 @@ package timermeter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -92,6 +93,9 @@ func RankLocal(ctx context.Context, q Request) (*Local, error) {
 // another plan and rank several clocks. If ctx ends, Measure returns its error, with the rating of
 // what was measured so far if the clock was reached.
 func Measure(ctx context.Context, read func() int64, unitNs float64) (Rating, error) {
+	if read == nil {
+		return Rating{}, errors.New("timermeter: there is no function that reads the clock")
+	}
 	own := clock.New(clock.Clock{Name: "own", Kind: clock.KindWall, Scope: clock.ScopeProcess, UnitNs: unitNs}, read)
 	result, err := RankLocal(ctx, Request{Plan: DefaultPlan, Own: []*clock.Clock{own}})
 	switch {
