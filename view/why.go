@@ -20,7 +20,7 @@ func why(d record.Why) *Sheet {
 	s := sheet("Why "+d.Subject+" took its time", d.Header)
 	groups := groupsOf(d.Parts)
 	whole := groupsOf(d.Wall)
-	lines := []Line{{Strong: d.Subject, Verdict: d.Verdict, Text: fmt.Sprintf("%s in %s, %s of threads' time", stats.Count(d.Threads, "thread"), duration(d.RecordedNs), duration(d.ThreadNs))}}
+	lines := []Line{{Strong: d.Subject + ":", Verdict: d.Verdict, Text: fmt.Sprintf("%s in %s, %s of threads' time", stats.Count(d.Threads, "thread"), duration(d.RecordedNs), duration(d.ThreadNs))}}
 	if sentence := wholeWords(d.Wall); sentence != "" {
 		s.Tiles = append(s.Tiles, Tile{Topic: "Wall time", Figure: duration(d.WallNs), Sentence: "It " + sentence + ".", Verdict: d.Verdict})
 		lines = append(lines, say("in %s it %s", duration(d.WallNs), sentence))
