@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,7 +25,7 @@ type benchExperiment struct {
 
 	missing []record.BenchMissing // packages whose benchmarks could not be found
 	known   map[string]bool       // the packages with tests in the working tree
-	skipped []string              // benchmarks that skip themselves
+	skipped []gobench.Benchmark   // those that skip themselves
 	undo    func() error          // removes the other revision
 	// noWorkspace says that the other revision has no go.work.
 	noWorkspace bool
@@ -162,7 +161,7 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 	}
 	said := map[string]bool{}
 	for _, b := range now {
-		group, name := []gobench.Benchmark{b}, b.Package+"."+b.Name
+		group := []gobench.Benchmark{b}
 		if old, ok := then[identityOf(b)]; ok {
 			group = []gobench.Benchmark{old, b}
 			e.bar.show(0, "linking the tests of "+b.Package)
@@ -173,15 +172,16 @@ func (e *benchExperiment) benchmarks(ctx context.Context, directory string, p go
 				}
 				e.caveat("%s was measured with its functions in the usual order only, and an edit may look slower for its place in memory: %v", b.Package, err)
 			}
-			delete(then, identityOf(b))
-		} else if e.flags.against != "" {
-			e.caveat("%s is not in %s: there is nothing to compare it with", name, e.flags.against)
 		}
 		groups = append(groups, group)
 	}
-	e.nameRemoved(then, now, failed)
+	e.nameUnpaired(now, then, failed)
 	if len(groups)+len(failed) == 0 && len(e.skipped) > 0 {
-		return nil, nil, fmt.Errorf("all benchmarks of %s that match --bench %s skip themselves: %s", strings.Join(e.patterns, " "), e.flags.bench, strings.Join(e.skipped, ", "))
+		var names []string
+		for _, b := range e.skipped {
+			names = append(names, b.Name)
+		}
+		return nil, nil, fmt.Errorf("all benchmarks of %s that match --bench %s skip themselves: %s", strings.Join(e.patterns, " "), e.flags.bench, strings.Join(names, ", "))
 	}
 	if len(groups)+len(failed) == 0 {
 		return nil, nil, fmt.Errorf("no benchmark of %s matches --bench %s: go test -list Benchmark shows which there are", strings.Join(e.patterns, " "), e.flags.bench)
@@ -218,39 +218,6 @@ func (e *benchExperiment) checkOut(ctx context.Context) (*gobench.Revision, erro
 		e.caveat("%s has no go.work, and was compiled with the modules that its go.mod names, without those of %s", e.flags.against, workspace)
 	}
 	return revision, nil
-}
-
-// identity tells the benchmarks of one revision apart. Names do not: with --gomaxprocs, BenchmarkX/a-2 may be BenchmarkX/a
-// with a GOMAXPROCS of 2, or BenchmarkX/a-2 with one of 1.
-type identity struct {
-	pkg, name string
-	procs     int
-}
-
-func identityOf(b gobench.Benchmark) identity { return identity{b.Package, b.Name, b.SetProcs} }
-
-// nameRemoved names the benchmarks that only the other revision has. Those that fail or skip themselves are named
-// already, and so are packages that can't be compiled.
-func (e *benchExperiment) nameRemoved(left map[identity]gobench.Benchmark, now []gobench.Benchmark, failed []*gobench.FailedError) {
-	if e.flags.against == "" {
-		return
-	}
-	compiled := map[string]bool{}
-	for _, b := range now {
-		compiled[b.Package] = true
-	}
-	for _, f := range failed {
-		delete(left, identityOf(f.Benchmark))
-	}
-	names := map[string]gobench.Benchmark{}
-	for _, b := range left {
-		names[b.Package+"."+b.Name] = b
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if b := names[name]; (compiled[b.Package] || len(e.missing) == 0) && !slices.Contains(e.skipped, b.Name) {
-			e.caveat("%s is in %s only: was it removed or renamed?", name, e.flags.against)
-		}
-	}
 }
 
 // locate sets the files and lines at which benchmarks of a package of the working tree are declared.
@@ -330,11 +297,7 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 		if again && revision == nullRevision {
 			return
 		}
-		where := ""
-		if revision != "" && revision != nullRevision {
-			where = "in " + revision + ": "
-		}
-		e.caveat("%s%v", where, err)
+		e.caveat("%s%v", inRevision(revision), err)
 		if !e.known[pkg] { // only the other revision has it
 			return
 		}
@@ -357,10 +320,7 @@ func (e *benchExperiment) find(ctx context.Context, p gobench.Processes, dir, in
 		if err != nil {
 			breaks(test.Package, err)
 		}
-		if len(found.Skipped) > 0 {
-			e.skipped = append(e.skipped, found.Skipped...)
-			e.caveat("%s: skip themselves: %s", test.Package, strings.Join(found.Skipped, ", "))
-		}
+		e.nameSkipped(test, found.Skipped)
 		locate(ctx, found.Benchmarks)
 		all = append(all, found.Benchmarks...)
 	}
