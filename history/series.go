@@ -58,7 +58,16 @@ func Of(h record.Header, x Index, f Filter) record.History {
 	}
 	newest := x.newest(f)
 	d.NewestCommit = newest.commit
-	all := withoutStandIns(x.series(f))
+	all, unusable := x.series(f)
+	for _, s := range unusable {
+		if s.StandIn == "" {
+			d.Unusable = append(d.Unusable, record.UnusableFigure{
+				Topic: s.Topic, Name: s.Name, Quantity: s.Quantity, Tier: s.tier.String(), Values: s.unusable,
+				Newest: newest.best[s.seriesKey] > older && newest.known[s.FigureKey],
+			})
+		}
+	}
+	all = withoutStandIns(all)
 	d.Records = x.number(all)
 	found := inParallel(all, func(s *series) changepoint.Result {
 		return changepoint.Find(s.points(s.figures), changepoint.FalseChanges)
@@ -109,10 +118,9 @@ type series struct {
 }
 
 // series returns the series of the figures that pass a filter, in the order of their topics and
-// names. Series of the same figure are in the order in which they began.
-func (x Index) series(f Filter) []*series {
+// names, and those without a usable value. Series of the same figure are in the order in which they began.
+func (x Index) series(f Filter) (all, unusable []*series) {
 	place := map[seriesKey]*series{}
-	var all []*series
 	c := x.figures
 	for i, r := range c.Record {
 		of, key := x.Records[r], c.Keys[c.Key[i]]
@@ -132,7 +140,12 @@ func (x Index) series(f Filter) []*series {
 		}
 		s.figures = append(s.figures, i)
 	}
-	all = slices.DeleteFunc(all, func(s *series) bool { return len(s.figures) == 0 })
+	all = slices.DeleteFunc(all, func(s *series) bool {
+		if len(s.figures) == 0 {
+			unusable = append(unusable, s)
+		}
+		return len(s.figures) == 0
+	})
 	for _, s := range all {
 		slices.SortStableFunc(s.figures, func(a, b int) int { return inTime(s.of(a), s.of(b)) })
 	}
@@ -147,7 +160,7 @@ func (x Index) series(f Filter) []*series {
 			}
 		}
 	}
-	return all
+	return all, unusable
 }
 
 // inTime orders records as their points are ordered in a series.

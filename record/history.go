@@ -14,6 +14,8 @@ type History struct {
 	// Unreadable are records that could not be read.
 	Unreadable []UnreadableRecord `json:"unreadable"`
 	Series     []HistorySeries    `json:"series"`
+	// Unusable are the figures of one machine tier whose values are all unusable, so that there is no series of them.
+	Unusable []UnusableFigure `json:"unusable,omitempty"`
 	// NewestCommit is the newest commit that was measured, or HEAD for a gate if it was; empty if no record has a commit.
 	NewestCommit string `json:"newest_commit"`
 	// CommitURL is the address of a commit's page, with {commit} in place of its name; empty if
@@ -25,6 +27,17 @@ type History struct {
 type UnreadableRecord struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
+}
+
+// UnusableFigure is a figure without a usable value on a machine tier.
+type UnusableFigure struct {
+	Topic    string `json:"topic"`
+	Name     string `json:"name"`
+	Quantity string `json:"quantity"`
+	Tier     string `json:"tier"`
+	Values   int    `json:"values"` // how many there are
+	// Newest says that the newest commit has one, and that it is not the first commit with this figure.
+	Newest bool `json:"newest"`
 }
 
 // HistoryRecord is a record with points of series. Unknown properties of its commit are empty or

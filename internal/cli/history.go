@@ -223,6 +223,13 @@ func caveatsOfHistory(ctx context.Context, d record.History, isGate bool) (cavea
 	if n := len(d.Unreadable); n > 0 {
 		caveats = append(caveats, fmt.Sprintf("%s can't be read, and all others are shown: %s: %s", stats.Count(n, "record"), d.Unreadable[0].Name, d.Unreadable[0].Error))
 	}
+	var unusable []string
+	for _, f := range d.Unusable {
+		unusable = append(unusable, f.Quantity+" of "+f.Name)
+	}
+	if len(unusable) > 0 {
+		caveats = append(caveats, "not shown, since all values are unusable: "+listed(unusable))
+	}
 	known := strings.Fields(git(ctx, "rev-list", "HEAD"))
 	if isGate && d.NewestCommit != "" && len(known) > 0 && known[0] != d.NewestCommit {
 		caveats = append(caveats, fmt.Sprintf("the gate judges commit %.8s, the newest one with records: HEAD is %.8s", d.NewestCommit, known[0]))

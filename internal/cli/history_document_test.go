@@ -9,6 +9,7 @@ var historyForm = object{
 		"name": text, "started": instant, "commit": anyText, "commit_time": orNull(instant), "subject": anyText, "modified": boolean, "go": anyText,
 	}.check),
 	"unreadable": list(object{"name": text, "error": text}.check),
+	"unusable?":  list(object{"topic": text, "name": anyText, "quantity": text, "tier": text, "values": count, "newest": boolean}.check),
 	"series": list(object{
 		"topic": text, "name": anyText, "quantity": text, "unit": anyText, "better": oneOf("lower", "higher", ""),
 		"tier": text, "cpu": anyText, "system": anyText, "kernel": anyText, "hypervisor": anyText, "clocksource": anyText, "arch": anyText,

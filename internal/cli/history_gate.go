@@ -89,6 +89,14 @@ func rivalsInHistory(d record.History, leftOut int) (all []rival) {
 		}
 		all = append(all, r)
 	}
+	for _, f := range d.Unusable {
+		if s := (record.HistorySeries{Name: f.Name, Quantity: f.Quantity}); f.Newest && isTime(f.Quantity) {
+			all = append(all, unusableInHistory(s, d.NewestCommit))
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, unanswered("anything is worse than before", "no figure has a usable value at "+newestOf(d.NewestCommit)+": keep one, or choose others"))
+	}
 	return all
 }
 
@@ -108,13 +116,17 @@ func codeDiffered(d record.History, s record.HistorySeries) bool {
 
 // unusableInHistory returns the rival of a series whose value at the newest commit is unusable.
 func unusableInHistory(s record.HistorySeries, commit string) rival {
-	newest := "the newest record"
-	if commit != "" {
-		newest = "commit " + commit[:min(8, len(commit))]
-	}
-	r := unanswered(questionInHistory(s), "its value at "+newest+" is unusable: measure it again")
+	r := unanswered(questionInHistory(s), "its value at "+newestOf(commit)+" is unusable: measure it again")
 	r.missing = false
 	return r
+}
+
+// newestOf names what a gate judges.
+func newestOf(commit string) string {
+	if commit == "" {
+		return "the newest record"
+	}
+	return "commit " + commit[:min(8, len(commit))]
 }
 
 func questionInHistory(s record.HistorySeries) string {

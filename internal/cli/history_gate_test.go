@@ -82,6 +82,31 @@ func TestGateJudgesTheNewestCommit(t *testing.T) {
 	}
 }
 
+// Figures whose values were all unusable were left out without a word: no figures were found, and a gate with other benchmarks passed.
+func TestGateOfWhatWasAlwaysUnusable(t *testing.T) {
+	unusable := benchOf("Encode", 131)
+	unusable.Lower(stats.Unusable, "two repetitions")
+	const shown = "not shown, since all values are unusable: time of example.Encode"
+	for _, c := range []struct {
+		beside          []gobench.Report
+		commits, status int
+		says            string
+	}{
+		{nil, 20, 1, "time of example.Encode is worse than before can't be told: its value at commit 0abc0013 is unusable"},
+		{[]gobench.Report{benchOf("Decode", 50)}, 20, 1, "time of example.Encode is worse than before can't be told: its value at commit 0abc0013 is unusable"},
+		{nil, 1, 1, "whether anything is worse than before can't be told: no figure has a usable value at commit 0abc0000"},
+	} {
+		folder := t.TempDir()
+		for day := range c.commits {
+			keepBench(t, folder, day, append(slices.Clone(c.beside), unusable)...)
+		}
+		out, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
+		if status != c.status || !strings.Contains(problems, c.says) || !strings.Contains(out, shown) {
+			t.Errorf("%d beside it: status %d: %s%s", len(c.beside), status, out, problems)
+		}
+	}
+}
+
 // A benchmark that fails at the newest commit is unusable there also where only its wall time was known before.
 func TestGateJudgesFailuresOfWallTimes(t *testing.T) {
 	folder := t.TempDir()
