@@ -148,7 +148,7 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 		return Build{}, err
 	}
 	if i := slices.IndexFunc(packages, listed.isMissing); i >= 0 && !(building.MayLack && inModule(ctx, dir)) {
-		return Build{}, notFound(patterns, errors.New(packages[i].Error.Err))
+		return Build{}, fmt.Errorf("finding the packages %s: %s: ask for packages of the module in the current folder, or change to the folder of their module", strings.Join(patterns, " "), packages[i].Error.Err)
 	}
 	packages = slices.DeleteFunc(packages, listed.isMissing)
 	if building.Layouts > 1 {
@@ -239,11 +239,6 @@ func inModule(ctx context.Context, dir string) bool {
 	return err == nil && file != "" && file != os.DevNull
 }
 
-// notFound returns the error for patterns that name no packages.
-func notFound(patterns []string, err error) error {
-	return fmt.Errorf("finding the packages %s: %w: ask for packages of the module in the current folder, or change to the folder of their module", strings.Join(patterns, " "), err)
-}
-
 // list returns the packages that the patterns name, also those that are missing or can't be loaded, with their errors.
 func (b Building) list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
 	args := append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Error"}, b.flags()...)
@@ -252,7 +247,7 @@ func (b Building) list(ctx context.Context, dir string, patterns []string) ([]li
 		return nil, fmt.Errorf("finding the packages %s: there is no go command in PATH: install Go, or add the folder of its go command to PATH", strings.Join(patterns, " "))
 	}
 	if err != nil {
-		return nil, notFound(patterns, err)
+		return nil, fmt.Errorf("finding the packages %s: %w", strings.Join(patterns, " "), err)
 	}
 	var all []listed
 	for decoder := json.NewDecoder(strings.NewReader(output)); ; {

@@ -18,6 +18,19 @@ func TestWithoutGo(t *testing.T) {
 	}
 }
 
+// go list names the remedy where a module's own files are at fault. The advice to ask for packages of the module stood behind it.
+func TestFaultyModule(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module x\nfoo bar\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Compile(t.Context(), folder, t.TempDir(), []string{"."}, Building{})
+	if err == nil || !strings.Contains(err.Error(), "unknown directive: foo") || strings.Contains(err.Error(), "packages of the module") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Without a git command in PATH, the revision was called none of the checkout.
 func TestWithoutGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())

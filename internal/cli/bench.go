@@ -276,7 +276,8 @@ func (t *benchFlags) checkGate(c *call) (err error) {
 	}
 	isSeenUsed := t.null || t.plans // without them it may be out of bounds, as it follows from the limit
 	if isSeenUsed && (err != nil || !(t.seen > stats.FloatOf(gate.Limit).Or(0) && t.seen < 10)) {
-		return usagef("--see: invalid value %q: give a share above that of --max-regression, %g%%, such as 5%%", t.see, 100*stats.FloatOf(gate.Limit).Or(0))
+		limit := stats.FloatOf(gate.Limit).Or(0)
+		return usagef("--see: invalid value %q: give a share above the limit of the time, %.4g%%, such as %.4g%%", t.see, 100*limit, 100*(limit+0.05))
 	}
 	if limits || t.null || t.plans || c.given("false-alarms") {
 		t.plan = t.plan.WithGate(gate)

@@ -174,5 +174,8 @@ func TestWideLimits(t *testing.T) {
 		if err := Run(t.Context(), args, Streams{Out: io.Discard, Err: &said}); ExitStatus(err) != want || (want == 2) != strings.Contains(said.String(), "--see: invalid value") {
 			t.Errorf("%s: status %d, want %d: %s", given, ExitStatus(err), want, said.String())
 		}
+		if want == 2 && !strings.Contains(said.String(), "above the limit of the time, 100%, such as 105%") { // of 100% it once said: such as 5%
+			t.Errorf("%s: %s", given, said.String())
+		}
 	}
 }

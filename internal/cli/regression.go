@@ -205,7 +205,11 @@ func (v gateVerdict) err() error {
 	case len(v.slower) > 0:
 		return &regressionError{fmt.Sprintf("%s: more than %s %s allows", findings(v.slower), flag, v.rule.given)}
 	case len(untold) > 0:
-		return fmt.Errorf("%s: %s can't be told: %s", flag, untold[0].untold(), untold[0].unknown(v.rule.allowed))
+		others := ""
+		if len(untold) > 1 {
+			others = fmt.Sprintf(" (nor can it of %s)", listed(namesOf(untold[1:])))
+		}
+		return fmt.Errorf("%s: %s can't be told: %s%s", flag, untold[0].untold(), untold[0].unknown(v.rule.allowed), others)
 	case v.told == 0 && !v.rule.undecidedPasses:
 		return fmt.Errorf("%s: none of %d figures in both can be told from chance, and so nothing was held against the limit", flag, v.compared)
 	}
@@ -228,12 +232,19 @@ func (v gateVerdict) warning() string {
 	if math.IsNaN(v.rule.allowed) || !v.rule.undecidedPasses || len(v.undecided) == 0 {
 		return ""
 	}
-	var names []string
-	for _, r := range v.undecided {
+	of := ""
+	if len(v.undecided) > 1 {
+		of = "of the first, "
+	}
+	return fmt.Sprintf("%s %s: %d of %d comparisons pass undecided: %s: %s%s (--undecided fail ends with 1 instead)",
+		v.rule.flag, v.rule.given, len(v.undecided), v.compared, listed(namesOf(v.undecided)), of, v.undecided[0].unknown(v.rule.allowed))
+}
+
+func namesOf(rivals []rival) (names []string) {
+	for _, r := range rivals {
 		names = append(names, r.name)
 	}
-	return fmt.Sprintf("%s %s: %d of %d comparisons pass undecided: %s: %s (--undecided fail ends with 1 instead)",
-		v.rule.flag, v.rule.given, len(v.undecided), v.compared, listed(names), v.undecided[0].unknown(v.rule.allowed))
+	return names
 }
 
 // findings says, for each comparison that exceeds the limit, how much slower its subject is, with the lower
@@ -278,6 +289,8 @@ func (r rival) unknown(allowed float64) string {
 		return "the ratio has no interval, as the runs of one or both are too few or unusable: see their reasons"
 	case r.ratio.Lo > 1+r.limit.Or(allowed):
 		return fmt.Sprintf("by itself it is beyond the limit (a ratio of %.4g to %.4g), but too few pairs were measured to rule out a false alarm: measure for longer (--max-time)", r.ratio.Lo, r.ratio.Hi)
+	case r.ratio.Hi <= 1+r.limit.Or(allowed):
+		return fmt.Sprintf("by itself it is within the limit (a ratio of %.4g to %.4g), but too few pairs were measured to be sure: measure for longer (--max-time)", r.ratio.Lo, r.ratio.Hi)
 	}
 	return fmt.Sprintf("the interval of the ratio is %.4g to %.4g; measure for longer (--max-time), or on a calmer machine", r.ratio.Lo, r.ratio.Hi)
 }

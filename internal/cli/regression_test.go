@@ -313,6 +313,27 @@ func TestUndecidedPassesWithAWarning(t *testing.T) {
 	}
 }
 
+// The interval of the first undecided comparison stood behind the names of all, as if it were theirs, and the error named the
+// first one alone. An interval within the limit was given as the reason why that is not known.
+func TestUndecidedAreToldApart(t *testing.T) {
+	var all []rival
+	for _, name := range []string{"x", "y", "z"} {
+		p := pairOf(stats.Undecided, 0.9, 0.8, 0.95)
+		p.B, p.Joint.Side = name, stats.Open
+		all = append(all, rivalsOf([]stats.Pair{p})...)
+	}
+	const why = "by itself it is within the limit (a ratio of 0.8 to 0.95), but too few pairs were measured to be sure: "
+	if got := gate(all, gateRule{flag: "--gate", allowed: 0.05, undecidedPasses: true}).warning(); !strings.Contains(got, "undecided: x, y, z: of the first, "+why) {
+		t.Error(got)
+	}
+	if got := gate(all[:1], gateRule{flag: "--gate", allowed: 0.05, undecidedPasses: true}).warning(); !strings.Contains(got, "undecided: x: "+why) {
+		t.Error(got)
+	}
+	if got := gate(all, gateRule{flag: "--gate", allowed: 0.05}).err().Error(); !strings.Contains(got, why) || !strings.HasSuffix(got, " (nor can it of y, z)") {
+		t.Error(got)
+	}
+}
+
 // Names in a record of somebody else once reached the terminal as they were, through the warning of what passes undecided.
 func TestWarningDoesNotSteerTheTerminal(t *testing.T) {
 	p := pairOf(stats.Undecided, 1, 0.9, 1.1)
