@@ -20,6 +20,7 @@ import (
 type change struct {
 	stats.Pair
 	benchmark gobench.Report
+	shared    bool // a benchmark of another package has the same name
 }
 
 // changesIn returns the pairs of a document, each with the result of the working tree.
@@ -30,13 +31,20 @@ func changesIn(d record.Bench) (all []change) {
 			reports[b.Package+"."+b.Name] = b
 		}
 	}
+	shared := view.SharedNames(d.Results)
 	for _, p := range d.Pairs {
-		all = append(all, change{p, reports[p.B]})
+		all = append(all, change{p, reports[p.B], shared[reports[p.B].Name]})
 	}
 	return all
 }
 
-func (c change) name() string   { return strings.TrimPrefix(cmp.Or(c.benchmark.Name, c.B), "Benchmark") }
+func (c change) name() string {
+	if c.shared {
+		return c.B
+	}
+	return strings.TrimPrefix(cmp.Or(c.benchmark.Name, c.B), "Benchmark")
+}
+
 func (c change) metric() string { return cmp.Or(c.Metric, "sec/op") }
 
 // farBeyond reports whether the gate could not judge a pair, and fails for it all the same.
@@ -89,8 +97,13 @@ func BenchSummary(w io.Writer, d record.Bench) error {
 	if len(differing) > 0 {
 		changeTable(&b, differing)
 	}
+	shared := view.SharedNames(d.Results)
 	for _, r := range failedIn(d) {
-		fmt.Fprintf(&b, "- **%s** failed: %s\n", cell(withRevision(r)), cell(r.Reasons[0]))
+		name := withRevision(r)
+		if shared[r.Name] {
+			name = r.Package + "." + name
+		}
+		fmt.Fprintf(&b, "- **%s** failed: %s\n", cell(name), cell(r.Reasons[0]))
 	}
 	for _, m := range d.Missing {
 		fmt.Fprintf(&b, "- **%s** was not measured: %s\n", cell(missingName(m)), cell(view.Shortened(m.Why, longestWhy)))

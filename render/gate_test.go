@@ -81,6 +81,27 @@ func TestBenchSummary(t *testing.T) {
 	}
 }
 
+// Two packages may have a benchmark of one name: the summary, the annotation and the reasons did not say which one is slower or failed.
+func TestBenchmarksOfOneName(t *testing.T) {
+	d := gatedBench()
+	other := d.Results[len(d.Results)-1] // the one that failed
+	name := "BenchmarkOpen"
+	other.Package, other.Name = "example.com/other", name
+	d.Results = append(d.Results, other)
+	var summary, notes bytes.Buffer
+	if err := errors.Join(BenchSummary(&summary, d), Annotations(&notes, d)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"- **example.com/other.BenchmarkOpen** failed", ".BenchmarkOpen | sec/op | +4 %", "| Calm | sec/op |"} {
+		if !strings.Contains(summary.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, summary.String())
+		}
+	}
+	if !strings.Contains(notes.String(), ".BenchmarkOpen sec/op") {
+		t.Error(notes.String())
+	}
+}
+
 // A benchmark of which a later run failed, in either revision, is named as such in the summary and an error in JUnit.
 // An interrupted comparison is not judged. A name is no image or emphasis.
 func TestBenchFailuresAndInterruptions(t *testing.T) {

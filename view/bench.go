@@ -25,13 +25,18 @@ func bench(d record.Bench) *Sheet {
 		}
 	}
 	var reasons folds
+	shared := SharedNames(d.Results)
 	for _, b := range d.Results {
 		said := ranged(texts[b.Verdict])
 		for _, reason := range b.Reasons {
 			if !b.Failed {
 				reason = said[reason]
 			}
-			reasons.add(fold{verdict: b.Verdict, text: reason}, benchmarkName(b))
+			name := benchmarkName(b)
+			if shared[b.Name] {
+				name = qualifiedName(b)
+			}
+			reasons.add(fold{verdict: b.Verdict, text: reason}, name)
 		}
 	}
 	s.Tiles = []Tile{{
@@ -114,6 +119,18 @@ func falseAlarms(d record.Bench) string {
 
 // percentOf writes a share that the user chose in percent.
 func percentOf(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// SharedNames returns the names that benchmarks of several packages have: such a name alone does not tell which one is meant.
+func SharedNames(all []gobench.Report) map[string]bool {
+	pkg, shared := map[string]string{}, map[string]bool{}
+	for _, b := range all {
+		if first, is := pkg[b.Name]; is && first != b.Package {
+			shared[b.Name] = true
+		}
+		pkg[b.Name] = b.Package
+	}
+	return shared
+}
 
 // benchmarkName returns a benchmark's name with its revision, without its package.
 func benchmarkName(b gobench.Report) string {

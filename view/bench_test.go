@@ -1,11 +1,13 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"chronoscope/gobench"
+	"chronoscope/machine"
 	"chronoscope/record"
 	"chronoscope/stats"
 )
@@ -51,5 +53,26 @@ func TestRatioAsMeasured(t *testing.T) {
 	notes := pairs([]stats.Pair{{A: "X", B: "Y", Ratio: wide, AsMeasured: &narrow}, {A: "X", B: "Z", Ratio: wide}}, nil).Notes
 	if len(notes) != 1 || !strings.Contains(notes[0].Text, "as it was, Y takes 3.000 times as long as X (95 % interval 2.900 to 3.100)") {
 		t.Errorf("%+v", notes)
+	}
+}
+
+// Reasons named benchmarks of one name in several packages alike.
+func TestReasonsOfBenchmarksOfOneName(t *testing.T) {
+	var d record.Bench
+	for _, pkg := range []string{"example.com/a", "example.com/b"} {
+		d.Results = append(d.Results, gobench.Report{
+			Benchmark: gobench.Benchmark{Name: "BenchmarkF", Package: pkg}, Summary: gobench.Summary{Estimate: stats.NoEstimate("ns", "median")},
+			Judgement: stats.Judgement{Verdict: stats.Unusable, Reasons: []string{"of " + pkg}},
+		})
+	}
+	d.Header.Machine = &machine.Machine{}
+	said := ""
+	for _, s := range bench(d).Sections {
+		for _, l := range s.Lines {
+			said += fmt.Sprintln(l)
+		}
+	}
+	if !strings.Contains(said, "example.com/a.F") || !strings.Contains(said, "example.com/b.F") {
+		t.Error(said)
 	}
 }
