@@ -282,7 +282,11 @@ func toolWith(ctx context.Context, env []string, dir, name string, args ...strin
 		err = run.Failure()
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+		err = fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+		if text := strings.TrimSpace(said.String()); text != "" {
+			err = fmt.Errorf("%w\n%s", err, text)
+		}
+		return "", err
 	}
 	return output.String(), nil
 }

@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,6 +124,9 @@ func resolve(ctx context.Context, dir, revision string) (string, error) {
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
+		}
+		if from, _, isRange := strings.Cut(revision, ".."); isRange { // no name of a revision may hold ..
+			return "", fmt.Errorf("%q is a range of commits: give one of them, such as %s", revision, cmp.Or(from, "HEAD"))
 		}
 		if shallow, err := git(ctx, dir, "rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
 			return "", fmt.Errorf("%q is not in this clone, which is shallow: fetch it, for example with git fetch --unshallow", revision)

@@ -44,6 +44,24 @@ func TestExplainedFailureOfARevision(t *testing.T) {
 	}
 }
 
+// A range was called no revision, with git's command and an empty line behind it.
+func TestRangeOfCommits(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("it asks git")
+	}
+	dir := t.TempDir()
+	if _, err := git(t.Context(), dir, "init", "-q"); err != nil {
+		t.Fatal(err)
+	}
+	for revision, says := range map[string]string{
+		"v1..HEAD": `"v1..HEAD" is a range of commits: give one of them, such as v1`, "main...HEAD": "such as main", "..v1": "such as HEAD", "v1": `"v1" is no revision of a git checkout`,
+	} {
+		if _, err := resolve(t.Context(), dir, revision); err == nil || !strings.Contains(err.Error(), says) || strings.HasSuffix(err.Error(), "\n") {
+			t.Errorf("%s: %q, want %q", revision, err, says)
+		}
+	}
+}
+
 // What git does not track is not in the checkout of a revision. The go command advised to get a module that a go.work names.
 func TestExplainedByWhatGitDoesNotTrack(t *testing.T) {
 	for _, program := range []string{"go", "git"} {
