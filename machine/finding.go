@@ -210,7 +210,7 @@ func judgeSandbox(m *Machine) *Finding {
 	}
 	return spoiling("gVisor, a sandbox, answers the system calls, and not Linux",
 		"these take many times as long as on Linux, and how long a program waited for a CPU is not told: its time is known between wide bounds",
-		"measure outside of the sandbox (docker run --runtime runc)")
+		"measure outside of the sandbox, as with runc, the usual runtime of containers")
 }
 
 func judgeEmulation(m *Machine) *Finding {
