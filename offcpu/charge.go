@@ -139,8 +139,10 @@ func (a *Analyser) lose(t *thread) {
 	if t.state == waiting {
 		delete(a.cpu(t.cpu).waiters, t.id)
 	}
-	if c := a.cpus[t.cpu]; c != nil && c.current == t {
-		c.current = &thread{id: nobody}
+	for _, c := range a.ordered { // t.cpu may be the one to which it has been moved since
+		if c.current == t {
+			c.current = &thread{id: nobody}
+		}
 	}
 	if t.ours && t.state == running {
 		a.doubt(t.sinceNs)

@@ -146,13 +146,13 @@ func (a *Analyser) switched(c *cpu, e tracepoint.Event) {
 	if prev.id != 0 {
 		a.leaves(prev, c, e)
 	}
-	c.current = next
 	if next.id != 0 {
 		if next.name == "" || next.process != next.id {
 			next.name = e.Name
 		}
 		a.gets(next, e.CPU, e.AtNs)
 	}
+	c.current = next
 }
 
 func (a *Analyser) leaves(t *thread, c *cpu, e tracepoint.Event) {

@@ -109,3 +109,24 @@ func TestZombiesAndStoppedThreads(t *testing.T) {
 		t.Errorf("%d threads, %+v, as a whole %+v, want %+v", r.Threads, r.Parts, r.Wall, want)
 	}
 }
+
+// A thread whose switch from its first CPU to the idle thread is missing is woken, moved, and gets another CPU: it has that one
+// and not the first one, on which nothing happens any more.
+func TestMovedAfterAMissedSwitch(t *testing.T) {
+	tasks := []tracepoint.Task{{Process: 1, Thread: 1, State: tracepoint.Sleeping}, {Process: 5, Thread: 5, State: tracepoint.Sleeping}}
+	a := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true}})
+	at := func(ns int64, cpu, from, to int32) tracepoint.Event {
+		return tracepoint.Event{AtNs: ns, CPU: cpu, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to, Value: int32(tracepoint.Sleeping)}
+	}
+	a.Add([]tracepoint.Event{
+		at(10, 0, 0, 1), at(10, 1, 0, 5),
+		{AtNs: 30, CPU: 1, Process: 5, Thread: 5, Kind: tracepoint.Waking, Other: 1, Value: 1},
+		{AtNs: 30, CPU: 1, Process: 5, Thread: 5, Kind: tracepoint.Migrated, Other: 1, Value: 1},
+		at(35, 1, 5, 1), at(60, 1, 1, 0),
+	})
+	r := a.Result(200, nil)
+	want := map[Cause]int64{Ran: 25, Unknown: 35, NotWoken: 140}
+	if parts, whole := byCause(r.Parts), byCause(r.Wall); !maps.Equal(parts, want) || !maps.Equal(whole, want) || r.Missed != 0 {
+		t.Errorf("%v, as a whole %v, want %v; %d missed", parts, whole, want, r.Missed)
+	}
+}
