@@ -106,7 +106,9 @@ func (a *Analyser) close(t *thread, cause Cause, who Who, atNs int64) {
 	}
 	p := Period{t.process, t.id, t.name, atNs - d, d, cause, who}
 	a.tally().keep(p)
-	a.whole.ended, a.whole.endedNs = key{cause, who}, atNs
+	if a.whole.ended.cause != NotWoken { // at the end one thread that waits tells more than the others, which are stopped
+		a.whole.ended, a.whole.endedNs = key{cause, who}, atNs
+	}
 	if cause == Stopped {
 		a.delayed(p)
 	}

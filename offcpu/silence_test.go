@@ -130,3 +130,15 @@ func TestMovedAfterAMissedSwitch(t *testing.T) {
 		t.Errorf("%v, as a whole %v, want %v; %d missed", parts, whole, want, r.Missed)
 	}
 }
+
+// When the recording ends, one thread is stopped and another one waits: as a whole they wait, whichever is asked first.
+func TestWholeOfAStoppedAndAWaitingThread(t *testing.T) {
+	tasks := []tracepoint.Task{{Process: 1, Thread: 1, State: tracepoint.Sleeping}, {Process: 1, Thread: 2, State: tracepoint.Stopped}}
+	want := map[Cause]int64{NotWoken: 500}
+	for range 100 {
+		r := New(tasks, 0, 0, Target{Processes: map[int32]bool{1: true}}).Result(500, nil)
+		if whole := byCause(r.Wall); !maps.Equal(whole, want) {
+			t.Fatalf("%v, want %v", whole, want)
+		}
+	}
+}
