@@ -78,12 +78,10 @@ func (a *Analyser) missed(c *cpu, e tracepoint.Event) {
 		a.lose(had)
 		a.close(had, Unknown, Who{}, e.AtNs)
 	}
-	if t := a.thread(e.Thread, e.Process, e.AtNs); t.id != 0 {
-		if t.state != ended {
-			a.finishUnseen(t, e.AtNs)
-			a.lose(t)
-			a.close(t, Unknown, Who{}, e.AtNs)
-		}
+	if t := a.thread(e.Thread, e.Process, e.AtNs); t.id != 0 && t.state != ended {
+		a.finishUnseen(t, e.AtNs)
+		a.lose(t)
+		a.close(t, Unknown, Who{}, e.AtNs)
 		t.state, t.sinceNs, t.cpu, t.early = running, e.AtNs, e.CPU, nil
 	}
 	c.current = a.threads[e.Thread]
@@ -156,12 +154,13 @@ func (a *Analyser) switched(c *cpu, e tracepoint.Event) {
 }
 
 func (a *Analyser) leaves(t *thread, c *cpu, e tracepoint.Event) {
-	if t.state != ended {
-		if t.state == unknown { // it has been running since the recording began, or since events were lost
-			t.state, t.cpu = running, e.CPU
-		}
-		a.close(t, Unknown, Who{}, e.AtNs)
+	switch t.state {
+	case ended: // the list of tasks already has it as a zombie
+		return
+	case unknown: // it has been running since the recording began, or since events were lost
+		t.state, t.cpu = running, e.CPU
 	}
+	a.close(t, Unknown, Who{}, e.AtNs)
 	t.cpu = e.CPU
 	switch state := tracepoint.State(e.Value); state {
 	case tracepoint.Runnable:
@@ -175,6 +174,8 @@ func (a *Analyser) leaves(t *thread, c *cpu, e tracepoint.Event) {
 
 func (a *Analyser) gets(t *thread, number int32, atNs int64) {
 	switch {
+	case t.state == ended:
+		return
 	case t.state == waiting:
 		a.finish(t, atNs)
 	case t.state == blocked && t.early != nil: // woken while it was about to give up its CPU

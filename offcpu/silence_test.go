@@ -142,3 +142,24 @@ func TestWholeOfAStoppedAndAWaitingThread(t *testing.T) {
 		}
 	}
 }
+
+// A zombie among the listed tasks may have run after the recording began, and before it was listed. It does not count as one of
+// the threads that live on.
+func TestZombieThatRanWhileTasksWereListed(t *testing.T) {
+	tasks := []tracepoint.Task{{Process: 1, Thread: 1, State: tracepoint.Sleeping}, {Process: 2, Thread: 2, State: tracepoint.Ended}}
+	at := func(ns int64, from, to int32, state tracepoint.State) tracepoint.Event {
+		return tracepoint.Event{AtNs: ns, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to, Value: int32(state)}
+	}
+	for name, early := range map[string][]tracepoint.Event{
+		"ran":    {at(10, 0, 2, 0), at(20, 2, 0, tracepoint.Ended)},
+		"waited": {at(10, 2, 0, tracepoint.Runnable), at(20, 0, 2, 0), at(30, 2, 0, tracepoint.Ended)},
+		"missed": {at(10, 0, 7, 0), at(20, 2, 0, tracepoint.Ended)},
+	} {
+		a := New(tasks, 0, 100, Target{Processes: map[int32]bool{1: true, 2: true}})
+		a.Add(append(early, at(110, 0, 7, 0), at(120, 7, 0, tracepoint.Sleeping)))
+		want := map[Cause]int64{NotWoken: 100}
+		if r := a.Result(200, nil); !maps.Equal(byCause(r.Wall), want) || !maps.Equal(byCause(r.Parts), want) || r.Threads != 1 {
+			t.Errorf("%s: %d threads, %v, as a whole %v, want %v", name, r.Threads, byCause(r.Parts), byCause(r.Wall), want)
+		}
+	}
+}
