@@ -3,6 +3,7 @@ package offcpu
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"math"
@@ -86,44 +87,47 @@ type account struct {
 }
 
 // look samples all threads, passedNs after the previous sample. It reports whether the target has
-// threads.
+// threads that have not ended. Processes that are gone leave the target: their numbers may be given to others.
 func (a *accounts) look(target Target, passedNs int64) (alive bool) {
 	clear(a.stopped)
 	for process := range a.processes(target) {
 		folder := path.Join("proc", strconv.Itoa(int(process)), "task")
-		threads, _ := fs.ReadDir(a.root, folder)
+		threads, err := fs.ReadDir(a.root, folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			delete(target.Processes, process)
+			delete(a.stats, process)
+		}
 		for _, entry := range threads {
 			id, err := strconv.ParseInt(entry.Name(), 10, 32)
 			if err == nil && (target.Thread == 0 || target.Thread == int32(id)) {
-				a.lookAt(path.Join(folder, entry.Name()), process, int32(id), passedNs)
-				alive = true
+				alive = a.lookAt(path.Join(folder, entry.Name()), process, int32(id), passedNs) || alive
 			}
 		}
 	}
 	return alive
 }
 
-// lookAt samples one thread and adds the time since the previous sample.
-func (a *accounts) lookAt(folder string, process, id int32, passedNs int64) {
+// lookAt samples one thread and adds the time since the previous sample. It reports whether the thread has not ended.
+func (a *accounts) lookAt(folder string, process, id int32, passedNs int64) (alive bool) {
 	text, err := fs.ReadFile(a.root, path.Join(folder, "schedstat"))
 	fields := bytes.Fields(text)
 	if err != nil || len(fields) != 3 {
-		return
+		return true
 	}
 	ran, err1 := strconv.ParseInt(string(fields[0]), 10, 64)
 	waited, err2 := strconv.ParseInt(string(fields[1]), 10, 64)
 	if err1 != nil || err2 != nil || ran < 0 || waited < 0 {
-		return
+		return true
 	}
 	rest := a.waitsFor(folder)
 	if rest.cause == "" {
-		return
+		return false
 	}
 	was, stoppedNs := a.threads[id], a.stoppedNs(process)
 	if was == nil || ran < was.ranNs || waited < was.waitedNs { // a new thread, which may have the number of one that has ended
 		a.throttle(was)
 		a.threads[id] = &account{ranNs: ran, waitedNs: waited, stoppedNs: stoppedNs}
-		return
+		return true
 	}
 	ranNs := min(passedNs, ran-was.ranNs)
 	waitedNs := min(passedNs-ranNs, waited-was.waitedNs)
@@ -140,6 +144,7 @@ func (a *accounts) lookAt(folder string, process, id int32, passedNs int64) {
 		was.queuedNs, was.looks = was.queuedNs+waitedNs, was.looks+1
 	}
 	was.stopsNs, was.stoppedNs = was.stopsNs+max(0, stoppedNs-was.stoppedNs), stoppedNs
+	return true
 }
 
 // stoppedNs returns the total time for which the quotas that limit a process have stopped their groups so far.
@@ -181,8 +186,8 @@ func (a *accounts) add(k key, ns int64) {
 	}
 }
 
-// waitsFor returns the cause of a thread's present wait, and no cause if the thread has ended (a zombie). The kernel shows the function in which a
-// thread waits only to users who may inspect its process.
+// waitsFor returns the cause of a thread's present wait, and no cause if the thread has ended (a zombie). The kernel shows the
+// function in which a thread waits only to users who may inspect its process.
 func (a *accounts) waitsFor(folder string) key {
 	stat, _ := fs.ReadFile(a.root, path.Join(folder, "stat"))
 	switch state, ok := tracepoint.StateIn(stat); {

@@ -89,3 +89,24 @@ func TestAccountsLeaveOutEarlierChildren(t *testing.T) {
 		t.Errorf("%v, want 4 and 5", got)
 	}
 }
+
+// A zombie does not keep the recording from its end, and the number of a process that is gone is no longer the target's.
+func TestAccountsOfProcessesThatEnd(t *testing.T) {
+	root := fstest.MapFS{}
+	stat := func(state string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("7 (child) " + state + strings.Repeat(" 1", 50))}
+	}
+	root["proc/7/task/7/stat"], root["proc/7/task/7/schedstat"] = stat("S"), &fstest.MapFile{Data: []byte("1 1 1")}
+	a, target := newAccounts(root, 0), Target{Processes: map[int32]bool{7: true}}
+	if !a.look(target, 1) {
+		t.Error("a thread that sleeps has ended")
+	}
+	root["proc/7/task/7/stat"] = stat("Z")
+	if a.look(target, 1) {
+		t.Error("a zombie lives")
+	}
+	target.Processes[9] = true
+	if a.look(target, 1); target.Processes[9] || !target.Processes[7] {
+		t.Errorf("%v, want 7, which its parent has not asked for yet", target.Processes)
+	}
+}
