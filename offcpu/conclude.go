@@ -74,7 +74,8 @@ func (a *Analyser) ending(t *thread) {
 }
 
 // settle splits each wait for a CPU that ended by untilNs among the quota and the threads that had the CPU. Throttled
-// time, by the readings of the quota, goes to the longest waits first.
+// time, by the readings of the quota, goes to the longest waits first, and to those of which nothing is known last: they may
+// hide that the thread ran or was blocked, and the others would be put down to who had the CPU.
 func (a *Analyser) settle(untilNs int64) {
 	var due, later []wait
 	for _, w := range a.waits {
@@ -84,7 +85,12 @@ func (a *Analyser) settle(untilNs int64) {
 			later = append(later, w)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b wait) int { return cmp.Compare(b.DurationNs, a.DurationNs) })
+	seen := func(w wait) int64 {
+		return map[bool]int64{true: w.DurationNs}[len(w.had) != 1 || w.had[0].who != nobodyKnown]
+	}
+	slices.SortStableFunc(due, func(a, b wait) int {
+		return cmp.Or(cmp.Compare(seen(b), seen(a)), cmp.Compare(b.DurationNs, a.DurationNs))
+	})
 	for _, w := range due {
 		a.countParts(w, turns(w))
 	}

@@ -163,3 +163,24 @@ func TestZombieThatRanWhileTasksWereListed(t *testing.T) {
 		}
 	}
 }
+
+// A quota stops one thread, and another process has its CPU meanwhile. A longer wait that hides what its thread did, because
+// switches of it are missing, does not take the stop: the process would be named as the cause.
+func TestStopGoesToTheWaitThatWasSeen(t *testing.T) {
+	const ms = 1_000_000
+	a := New([]tracepoint.Task{{Process: 1, Thread: 1}, {Process: 1, Thread: 2}}, 0, 0, Target{Processes: map[int32]bool{1: true}})
+	quota := &Quota{}
+	a.Regroup(func(int32) (Group, bool) { return Group{Quotas: []*Quota{quota}}, true })
+	at := func(msec int64, cpu, from, to int32, state tracepoint.State) tracepoint.Event {
+		return tracepoint.Event{AtNs: msec * ms, CPU: cpu, Kind: tracepoint.Switched, Process: from, Thread: from, Other: to, Value: int32(state)}
+	}
+	quota.Add(0, 0)
+	a.Add([]tracepoint.Event{at(0, 0, 0, 1, 0), at(0, 1, 0, 2, 0), at(5, 0, 1, 0, 0), at(20, 1, 2, 9, 0), at(100, 1, 9, 2, 0)})
+	quota.Add(105*ms, 80*ms)
+	a.Add([]tracepoint.Event{at(125, 0, 1, 0, tracepoint.Sleeping)})
+	quota.Add(145*ms, 80*ms)
+	want := map[Cause]int64{Ran: 75 * ms, Throttled: 80 * ms, Unknown: 120 * ms, NotWoken: 25 * ms}
+	if parts := byCause(a.Result(150*ms, nil).Parts); !maps.Equal(parts, want) {
+		t.Errorf("%v, want %v", parts, want)
+	}
+}
