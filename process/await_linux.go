@@ -63,7 +63,7 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 		return r, fmt.Errorf("waiting for process %d: wait4: %w", a.pid, err)
 	}
 	r.ended(status, &usage)
-	r.MaxRSSBytes = peakBeyond(usage.Maxrss*1024, peakResident(os.Getpid()))
+	r.MaxRSSBytes = usage.Maxrss * 1024
 	return r, endless
 }
 
@@ -75,6 +75,17 @@ func peakBeyond(toldBytes, ourBytes int64) int64 {
 		return 0
 	}
 	return toldBytes
+}
+
+// peakOf returns the peak of memory of an untraced program that has ended; 0 if what wait4(2) tells may be that of this
+// process. Reading this one takes longer than noticing the end of a short program: it is read only if what is known of it, as
+// it never falls, leaves that open.
+func (t *tools) peakOf(toldBytes int64) int64 {
+	if toldBytes < 2*t.ownPeakBytes {
+		return 0
+	}
+	t.ownPeakBytes = peakResident(os.Getpid())
+	return peakBeyond(toldBytes, t.ownPeakBytes)
 }
 
 // These errors say that a program stopped for ever, so that it was ended.

@@ -23,6 +23,14 @@ func TestPeakOfUntraced(t *testing.T) {
 	if r, err := small.Run(context.Background()); err != nil || r.MaxRSSBytes != 0 {
 		t.Errorf("%v: %d bytes, which are this process's", err, r.MaxRSSBytes)
 	}
+	var first tools
+	if first.peakOf(1) != 0 || first.ownPeakBytes < ours {
+		t.Errorf("this process's peak is %d bytes, by the tools %d", ours, first.ownPeakBytes)
+	}
+	known := tools{ownPeakBytes: 1 << 50} // more than it has, which shows whether it is read again
+	if known.peakOf(1<<50) != 0 || known.ownPeakBytes != 1<<50 {
+		t.Errorf("this process's peak was read again, between two runs: %d bytes", known.ownPeakBytes)
+	}
 	if got := peakBeyond(3<<20, 0); got != 0 {
 		t.Errorf("where this process's peak can't be read: %d bytes", got)
 	}

@@ -110,6 +110,7 @@ func (c Command) startWith(ctx context.Context, files [3]*os.File, with *tools) 
 	if r.ExecNs > 0 {
 		with.unnoticedNs = max(0, noticedNs-r.ExecNs-r.WallNs)
 	}
+	r.MaxRSSBytes = with.peakOf(r.MaxRSSBytes)
 	return r, err
 }
 

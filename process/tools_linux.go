@@ -17,6 +17,8 @@ type tools struct {
 	// unnoticedNs is the time for which the end of the last program was not noticed, and waitedNs how long this thread had
 	// waited for a CPU when it noticed it.
 	unnoticedNs, waitedNs int64
+	// ownPeakBytes is the most memory that this process had resident when that was last read; 0 if it was not.
+	ownPeakBytes int64
 	priority
 }
 
