@@ -34,7 +34,7 @@ func (r *Run) byEvents(cpus int) {
 	}
 	stopped, stolen := float64(r.StoppedNs), t.stolenNs
 	if t.threads > 1 { // only the process's account tells of their steal, and not when it was
-		stolen = math.Max(stolen, t.ranNs-float64(r.CPUNs()))
+		stolen = math.Max(stolen, t.ranNs-r.OwnCPUNs())
 	}
 	r.LowNs, r.HighNs = t.low.atNs-stopped-stolen, math.Min(t.high.atNs, t.wallNs)
 	if t.high.own && t.threads == 1 { // else it may have been stolen from a thread for which the end did not wait
@@ -134,10 +134,11 @@ func (c *conclusion) contradicting() (n int) {
 const littleLost = 0.02
 
 // byAccounts bounds the time alone by nothing but the kernel's accounts. For a single thread that never blocked these
-// give that time, except that they include what the thread did before its exec.
+// give that time. They hold what the thread did before its exec, too, which is taken off as far as the kernel noted it: the
+// wall time, if the kernel noted the exec, begins there.
 func (r *Run) byAccounts(cpus int) {
 	wall, start := float64(r.WallNs), float64(r.WallErrorNs)
-	cpu := float64(r.CPUNs())
+	cpu := r.OwnCPUNs()
 	r.BlockedNs = math.NaN()
 	if cpus > 0 {
 		each := math.Min(wall, cpu/float64(cpus))
@@ -147,11 +148,11 @@ func (r *Run) byAccounts(cpus int) {
 		r.LowNs, r.HighNs = math.Max(0, r.least.atNs), wall
 		return
 	}
-	wait := float64(r.WaitNs())
-	var own float64
+	wait, own := math.Max(0, float64(r.WaitNs())-r.traced.startKeptNs), -r.traced.startNs
 	for _, thread := range r.Threads {
 		own += float64(thread.CPUNs)
 	}
+	own = math.Max(0, own)
 	idle := wall - own - wait
 	r.LowNs, r.HighNs = math.Max(0, wall-wait-start-float64(r.StoppedNs)), wall
 	alone := math.Abs(cpu-own) <= math.Max(aloneNs, aloneShare*cpu) && len(r.Threads) == 1

@@ -186,3 +186,44 @@ func TestUntoldIsUnknown(t *testing.T) {
 		t.Error("what interrupts took is known")
 	}
 }
+
+// startedLate is a program that waited for keptMs for a CPU before its exec, ran 0.5 ms until then, works 20 ms, sleeps for
+// 9 ms, and ends.
+func startedLate(keptMs float64) Run {
+	events := noted{}.at(-0.5-keptMs, process.Forked, 1, 1, 0).at(-0.5, process.SwitchedIn, 1, 1, 0).at(0, process.Executed, 1, 1, 0).
+		at(20, process.Blocked, 1, 1, 0).at(29, process.SwitchedIn, 1, 1, 0).at(29, process.Exited, 1, 1, 0)
+	run := events.run(29, 20.5, process.Thread{ID: 1, CPUNs: 20.5 * ms, WaitNs: int64(keptMs * ms), ReadNs: 29 * ms})
+	run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), keptMs*ms
+	return run
+}
+
+// The wait of a program is that of its wall time. The kernel counts from the fork: a program of 5.5 ms was said to have waited
+// for 9 ms, and its metrics to be suspect for that.
+func TestWaitsBeforeTheExec(t *testing.T) {
+	for _, lost := range []int64{0, 1} {
+		run := startedLate(9)
+		run.LostEvents, run.InheritNs = lost, 12e3
+		s := series{probed: true}
+		s.take(background, &run, 1)
+		if run.noted != (lost == 0) || run.RunqueueWaitNs != 0 || run.OwnCPUNs() != 20*ms {
+			t.Errorf("%d lost: noted %v, it waited for %v ms, and used %v of CPU time", lost, run.noted, run.RunqueueWaitNs/ms, run.OwnCPUNs()/ms)
+		}
+		if run.LowNs > 29*ms || run.HighNs < 29*ms { // by the accounts alone, the wait before the exec hid the sleep: 20.5 ms
+			t.Errorf("%d lost: %v to %v ms, which takes 29", lost, run.LowNs/ms, run.HighNs/ms)
+		}
+	}
+	after := startedLate(0)
+	after.Threads[0].WaitNs, after.RunqueueWaitNs = 40*ms, 40*ms // while it ended
+	if (&series{probed: true}).take(background, &after, 1); after.RunqueueWaitNs > 9*ms {
+		t.Errorf("it ran for 20 of 29 ms, and waited for %v", after.RunqueueWaitNs/ms)
+	}
+}
+
+// Several threads are charged from the fork, too: what the first one did before the exec once hid as much steal.
+func TestStealOfThreadsThatRanBeforeTheExec(t *testing.T) {
+	run := Run{noted: true, Run: process.Run{WallNs: 40 * ms, UserNs: 36 * ms}}
+	run.traced = trajectory{wallNs: 40 * ms, threads: 2, ranNs: 36 * ms, startNs: 1 * ms, low: progress{atNs: 40 * ms}, high: progress{atNs: 40 * ms}}
+	if run.bound(0); run.LowNs != 39*ms {
+		t.Errorf("at least %v ms, want 39: of 36 ms on CPUs 35 were charged", run.LowNs/ms)
+	}
+}

@@ -148,7 +148,7 @@ func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chos
 	c.Estimate.Discarded = len(c.Runs)
 	if len(c.used) > 0 {
 		c.Wall = median(c.each(func(r *Run) float64 { return float64(r.WallNs) }))
-		c.CPU = median(c.each((*Run).ownCPUNs))
+		c.CPU = median(c.each((*Run).OwnCPUNs))
 		c.RunqueueWaitNs = stats.FloatOf(c.typical(func(r *Run) float64 { return r.RunqueueWaitNs }))
 		c.BlockedNs = stats.FloatOf(c.typical(func(r *Run) float64 { return r.BlockedNs }))
 		c.counted = c.used
@@ -417,7 +417,7 @@ func (c *conclusion) moreCPU(chosen, others []int) (ns float64) {
 	used := func(which []int) stats.Estimate {
 		var all []float64
 		for _, i := range which {
-			all = append(all, c.used[i].ownCPUNs())
+			all = append(all, c.used[i].OwnCPUNs())
 		}
 		return median(all)
 	}
@@ -438,18 +438,18 @@ func (c *conclusion) agree(chosen, others []int) bool {
 	var cpus []float64
 	for _, i := range chosen {
 		least, most = math.Min(least, c.low[i]), math.Max(most, c.high[i])
-		cpus = append(cpus, c.used[i].ownCPUNs())
+		cpus = append(cpus, c.used[i].OwnCPUNs())
 	}
 	leastCPU, mostCPU, usual := slices.Min(cpus), slices.Max(cpus), stats.Median(cpus)
 	apart := func(low, high, least, most float64) bool {
 		return high < (1-agreeShare)*least-passableNs || low > (1+agreeShare)*most+passableNs
 	}
-	if all := stats.Median(c.each((*Run).ownCPUNs)); apart(all, all, usual, usual) {
+	if all := stats.Median(c.each((*Run).OwnCPUNs)); apart(all, all, usual, usual) {
 		return false
 	}
 	differ := 0
 	for _, i := range others {
-		cpu := c.used[i].ownCPUNs()
+		cpu := c.used[i].OwnCPUNs()
 		if apart(c.low[i], c.high[i], least, most) || apart(cpu, cpu, leastCPU, mostCPU) {
 			differ++
 		}

@@ -166,7 +166,7 @@ func (s *series) blockedShare() float64 {
 	var shares []float64
 	for i := range s.runs {
 		if r := &s.runs[i]; !r.Rejected {
-			shares = append(shares, r.BlockedNs/r.ownCPUNs())
+			shares = append(shares, r.BlockedNs/r.OwnCPUNs())
 		}
 	}
 	return stats.Median(shares)
@@ -271,7 +271,7 @@ func (m *measurement) duet(ctx context.Context) error {
 		d.failure = fmt.Errorf("when both ran at the same time, %w", err)
 	case runs[0].noted && runs[1].noted && !math.IsNaN(runs[0].BlockedNs+runs[1].BlockedNs):
 		for i, r := range runs {
-			d.runs[i] = append(d.runs[i], DuetRun{CPUNs: r.ownCPUNs(), BlockedNs: r.BlockedNs})
+			d.runs[i] = append(d.runs[i], DuetRun{CPUNs: r.OwnCPUNs(), BlockedNs: r.BlockedNs})
 		}
 		if d.failure = m.worksUntil(); d.failure != nil {
 			m.dropDuets()
@@ -313,7 +313,7 @@ func (m *measurement) worksUntil() error {
 		least := math.Inf(1)
 		for j := range s.runs {
 			if r := &s.runs[j]; !r.Rejected {
-				least = math.Min(least, r.ownCPUNs())
+				least = math.Min(least, r.OwnCPUNs())
 			}
 		}
 		var inDuets []float64

@@ -38,7 +38,7 @@ const leastCount = 0.5
 
 // SystemMetrics are the metrics that the system tells of a run, with their names in documents.
 var SystemMetrics = []Metric{
-	{Name: "cpu_ns", Unit: "ns", of: (*Run).ownCPUNs},
+	{Name: "cpu_ns", Unit: "ns", of: (*Run).OwnCPUNs},
 	{Name: "max_rss_bytes", Unit: "bytes", of: func(r *Run) float64 { return knownCount(r.MaxRSSBytes) }, traced: true},
 	{Name: "minor_faults", Unit: "faults", least: leastCount, of: counted(func(r *Run) int64 { return r.MinorFaults })},
 	{Name: "major_faults", Unit: "faults", least: leastCount, of: counted(func(r *Run) int64 { return r.MajorFaults })},

@@ -15,7 +15,8 @@ type Run struct {
 	// BlockedNs is the time for which no thread of the program ran or could have run: all slept, or waited
 	// for something else than a CPU. NaN if the kernel does not tell.
 	BlockedNs float64
-	// RunqueueWaitNs is the run-queue wait of all threads for which it is known; NaN if it is known for none.
+	// RunqueueWaitNs is the run-queue wait of all threads for which it is known; NaN if it is known for none. As far as the
+	// kernel noted the waits before the exec and after the end, it is without these.
 	RunqueueWaitNs float64
 	// StealNs is the steal of all CPUs since the last look at the machine, in steps of 10 ms. ThrottledNs is
 	// the time since then for which CPU quotas stopped the control groups of this process, summed over CPUs and groups. It is 0
@@ -133,7 +134,21 @@ func (r Run) TimeNs() float64 { return (r.LowNs + r.HighNs) / 2 }
 // allowFor lowers the lower bound and the least time by something that may have taken so long.
 func (r *Run) allowFor(ns float64) { r.slackNs, r.surelyNs = r.slackNs+ns, r.surelyNs-ns }
 
-// ownCPUNs returns the CPU time without what the process used before the exec, as far as the kernel noted that.
-func (r *Run) ownCPUNs() float64 {
+// waitedSinceExec leaves out of the wait what is not in the wall time: the kernel counts it from the fork until the thread is
+// gone.
+func (r *Run) waitedSinceExec() {
+	t := &r.traced
+	r.RunqueueWaitNs = math.Max(0, r.RunqueueWaitNs-t.startKeptNs)
+	switch {
+	case !r.noted || r.WaitOf != process.FirstThread && t.threads > 1: // several may wait at a time
+	case t.threads == 1:
+		r.RunqueueWaitNs = math.Min(r.RunqueueWaitNs, math.Max(0, t.wallNs-t.ranNs))
+	default:
+		r.RunqueueWaitNs = math.Min(r.RunqueueWaitNs, t.wallNs)
+	}
+}
+
+// OwnCPUNs returns the CPU time without what the process used before the exec, as far as the kernel noted that.
+func (r *Run) OwnCPUNs() float64 {
 	return math.Max(0, float64(r.CPUNs())-known(r.traced.startNs))
 }

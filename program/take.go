@@ -25,6 +25,7 @@ func (s *series) take(ctx context.Context, run *Run, cpus int) {
 	run.traced.recordedNs += callsApart * run.eachCallNs * float64(s.calls)
 	run.traced.recordedNs += run.InheritNs * float64(max(0, run.traced.threads-1))
 	run.startKeptNs += run.traced.startKeptNs
+	run.waitedSinceExec()
 	run.wakeups = wakeupEvents{} // what they show is kept in traced
 	run.wokenAtMostNs = others
 	if !run.noted || run.traced.othersKnown {

@@ -120,13 +120,17 @@ const exitLatencyNs = 0.6e6
 const passableNs, passableShare = 0.5e6, 0.005
 
 // follow finds the trajectory of a run on `cpus` CPUs (0 if unknown), also from the tracepoints' events. It returns
-// false if the kernel's events are missing or incomplete, or if ctx ended. othersWakeNs bounds the time for which
+// false if the kernel's events are missing or incomplete, or if ctx ended; the trajectory may then still tell what preceded the
+// exec. othersWakeNs bounds the time for which
 // threads without accounts waited for a CPU after they were woken.
 func follow(ctx context.Context, r *process.Run, cpus int, othersWakeNs float64, e wakeupEvents) (trajectory, bool) {
-	if len(r.Events) == 0 || r.LostEvents > 0 || r.WallNs <= 0 {
+	if len(r.Events) == 0 || r.WallNs <= 0 {
 		return trajectory{}, false
 	}
 	s := newSchedule(r.Events)
+	if r.LostEvents > 0 {
+		return s.beforeExec(), false
+	}
 	if len(e.events) > 0 {
 		s.addWakeups(e, float64(r.WallNs), cpus)
 	}
@@ -141,11 +145,12 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 	// A traced program is charged for the stops by its tracer, and no exec gives it other rights.
 	if r.Untraced != nil && s.missed(r) {
 		r.Unwatched = errMissed
-		return trajectory{}, false
+		return s.beforeExec(), false
 	}
 	t := trajectory{wallNs: float64(r.WallNs), threads: len(s.order), recordedNs: s.recordedNs, heldUpNs: s.heldUpNs, workedForNs: s.workedForNs, heldUpKnown: s.heldUpKnown, timedCalls: s.timedCalls, timesPassed: s.timesPassed}
 	t.against(s, r, othersWakeNs)
-	t.startNs, t.startKeptNs = s.leader.during(running, math.Inf(-1), 0), s.leader.during(kept, math.Inf(-1), 0)
+	start := s.beforeExec()
+	t.startNs, t.startKeptNs = start.startNs, start.startKeptNs
 	passable := math.Max(passableNs, passableShare*t.wallNs)
 	w := &way{trajectory: &t, schedule: s, cpus: cpus, passableNs: passable, hiddenNs: t.wake().highNs}
 	if w.sweep(ctx) != nil {
@@ -165,6 +170,14 @@ func (s *schedule) follow(ctx context.Context, r *process.Run, cpus int, othersW
 		t.high, t.moved = t.high.atMost(t.greedyNs(high, cpus)), t.moved.atMost(t.greedyNs(moved, cpus))
 	}
 	return t, err == nil
+}
+
+// beforeExec returns what the first thread did before the exec, which the kernel's accounts hold and the wall time does not.
+func (s *schedule) beforeExec() (t trajectory) {
+	if s.leader != nil {
+		t.startNs, t.startKeptNs = s.leader.during(running, math.Inf(-1), 0), s.leader.during(kept, math.Inf(-1), 0)
+	}
+	return t
 }
 
 // again sweeps once more under other assumptions, and returns the latest end under these.

@@ -192,7 +192,7 @@ func single(c program.Command, run program.Run, failure error) *program.Result {
 		r.Lower(stats.Unusable, "%s: run it again", strings.Join(run.Why, "; "))
 		return r
 	}
-	wall, cpu := float64(run.WallNs), float64(run.CPUNs())
+	wall, cpu := float64(run.WallNs), run.OwnCPUNs()
 	r.Runs, r.RunqueueWaitNs, r.BlockedNs = []program.Run{run}, stats.FloatOf(run.RunqueueWaitNs), stats.FloatOf(run.BlockedNs)
 	r.Estimate, r.Wall, r.CPU = once(run.TimeNs(), run.LowNs, run.HighNs), once(wall, nan, nan), once(cpu, nan, nan)
 	r.Method, r.Explanation = program.CycleTime, "the one run's own time, between all of the wait for a CPU taken off and as much as is certain"
