@@ -59,8 +59,12 @@ func Of(h record.Header, x Index, f Filter) record.History {
 	newest := x.newest(f)
 	d.NewestCommit = newest.commit
 	all, unusable := x.series(f)
+	stoodFor := map[seriesKey]bool{}
+	for _, s := range all {
+		stoodFor[standsFor(s.seriesKey, s.StandIn)] = true
+	}
 	for _, s := range unusable {
-		if s.StandIn == "" {
+		if s.StandIn == "" && !stoodFor[standsFor(s.seriesKey, s.Quantity)] {
 			d.Unusable = append(d.Unusable, record.UnusableFigure{
 				Topic: s.Topic, Name: s.Name, Quantity: s.Quantity, Tier: s.tier.String(), Values: s.unusable,
 				Newest: newest.best[s.seriesKey] > older && newest.known[s.FigureKey],

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,9 +96,18 @@ func rivalsInHistory(d record.History, leftOut int) (all []rival) {
 		}
 	}
 	if len(all) == 0 {
-		all = append(all, unanswered("anything is worse than before", "no figure has a usable value at "+newestOf(d.NewestCommit)+": keep one, or choose others"))
+		all = append(all, unanswered("anything is worse than before", nothingAtTip(d)))
 	}
 	return all
+}
+
+// nothingAtTip says why no figure of the newest commit can be judged.
+func nothingAtTip(d record.History) string {
+	newest := newestOf(d.NewestCommit)
+	if slices.ContainsFunc(d.Series, func(s record.HistorySeries) bool { return s.Better != "" && s.Newest == record.NewestNew }) {
+		return "the figures at " + newest + " are new, and there is nothing before to hold them against: measure the same as before, or a commit before it"
+	}
+	return "no figure has a usable value at " + newest + ": keep one, or choose others"
 }
 
 // codeDiffered reports whether all values of a series at the newest commit are of code that differed from it.

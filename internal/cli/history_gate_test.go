@@ -107,6 +107,19 @@ func TestGateOfWhatWasAlwaysUnusable(t *testing.T) {
 	}
 }
 
+// Where all figures of the newest commit were new, none was said to be usable there.
+func TestGateOfNewFiguresOnly(t *testing.T) {
+	folder := t.TempDir()
+	for day := range 6 {
+		keepBench(t, folder, day, benchOf("Decode", 50))
+	}
+	keepBench(t, folder, 6, benchOf("Encode", 131))
+	const want = "the figures at commit 0abc0006 are new, and there is nothing before to hold them against"
+	if _, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%"); status != 1 || !strings.Contains(problems, want) {
+		t.Errorf("status %d: %s", status, problems)
+	}
+}
+
 // A benchmark that fails at the newest commit is unusable there also where only its wall time was known before.
 func TestGateJudgesFailuresOfWallTimes(t *testing.T) {
 	folder := t.TempDir()
@@ -120,8 +133,9 @@ func TestGateJudgesFailuresOfWallTimes(t *testing.T) {
 	}
 	keepBench(t, folder, 20, failed, benchOf("Decode", 50))
 	const want = "wall time of example.Encode is worse than before can't be told: its value at commit 0abc0014 is unusable"
-	if _, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%"); status != 1 || !strings.Contains(problems, want) {
-		t.Errorf("status %d: %s", status, problems)
+	out, problems, status := runHere(t, "history", "--store", folder, "--gate", "10%")
+	if status != 1 || !strings.Contains(problems, want) || strings.Contains(out+problems, "all values are unusable") || strings.Contains(problems, "nor can it") { // its wall time stands for the time
+		t.Errorf("status %d: %s%s", status, out, problems)
 	}
 }
 
