@@ -469,10 +469,13 @@ func TestBlocksNowAndThen(t *testing.T) {
 	for _, timedWaits := range []int{0, 1} {
 		s := series{probed: true, timedWaits: timedWaits}
 		r := s.concluded(30, func(i int) Run {
-			work, blocked := 2., 1.5*float64(i%2)
-			events := begun().at(work/2, process.Blocked, 1, 1, 0).at(work/2+blocked, process.SwitchedIn, 1, 1, 0).at(work+blocked, process.Exited, 1, 1, 0)
-			run := events.run(work+blocked, work, process.Thread{ID: 1, CPUNs: int64(work * ms), ReadNs: int64((work + blocked) * ms)})
-			run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), 3*ms
+			const work, kept = 2., 3.
+			blocked := 1.5 * float64(i%2)
+			wall := work + kept + blocked
+			events := begun().at(work/4, process.Preempted, 1, 1, 0).at(work/4+kept, process.SwitchedIn, 1, 1, 0).
+				at(work/2+kept, process.Blocked, 1, 1, 0).at(work/2+kept+blocked, process.SwitchedIn, 1, 1, 0).at(wall, process.Exited, 1, 1, 0)
+			run := events.run(wall, work, process.Thread{ID: 1, CPUNs: work * ms, WaitNs: kept * ms, ReadNs: int64(wall * ms)})
+			run.CoreHz, run.StealNs, run.ThrottledNs, run.RunqueueWaitNs = math.NaN(), math.NaN(), math.NaN(), kept*ms
 			return run
 		})
 		said := slices.ContainsFunc(r.Reasons, func(reason string) bool { return strings.Contains(reason, "sleeps in some runs") })
