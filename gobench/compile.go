@@ -148,7 +148,7 @@ func Compile(ctx context.Context, dir, into string, patterns []string, building 
 		return Build{}, err
 	}
 	if i := slices.IndexFunc(packages, listed.isMissing); i >= 0 && !(building.MayLack && inModule(ctx, dir)) {
-		return Build{}, fmt.Errorf("finding the packages %s: %s: ask for packages of the module in the current folder, or change to the folder of their module", strings.Join(patterns, " "), packages[i].Error.Err)
+		return Build{}, fmt.Errorf("finding the packages %s: %s: %s", strings.Join(patterns, " "), packages[i].Error.Err, elsewhere)
 	}
 	packages = slices.DeleteFunc(packages, listed.isMissing)
 	if building.Layouts > 1 {
@@ -239,12 +239,18 @@ func inModule(ctx context.Context, dir string) bool {
 	return err == nil && file != "" && file != os.DevNull
 }
 
+// elsewhere is the remedy for packages that are not in the module of the folder, or where there is no module.
+const elsewhere = "ask for packages of the module in the current folder, or change to the folder of their module"
+
 // list returns the packages that the patterns name, also those that are missing or can't be loaded, with their errors.
 func (b Building) list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
 	args := append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Error"}, b.flags()...)
 	output, err := b.tool(ctx, dir, slices.Concat(args, []string{"--"}, patterns)...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("finding the packages %s: there is no go command in PATH: install Go, or add the folder of its go command to PATH", strings.Join(patterns, " "))
+	}
+	if err != nil && !inModule(ctx, dir) {
+		return nil, fmt.Errorf("finding the packages %s: %w\n%s", strings.Join(patterns, " "), err, elsewhere)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("finding the packages %s: %w", strings.Join(patterns, " "), err)

@@ -31,6 +31,17 @@ func TestFaultyModule(t *testing.T) {
 	}
 }
 
+// Outside of a module, go list names no remedy, and nor did the error.
+func TestOutsideOfAModule(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	for _, pattern := range []string{"./nothere", "./..."} {
+		_, err := Compile(t.Context(), t.TempDir(), t.TempDir(), []string{pattern}, Building{})
+		if err == nil || !strings.HasSuffix(err.Error(), "change to the folder of their module") {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
+
 // Without a git command in PATH, the revision was called none of the checkout.
 func TestWithoutGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
