@@ -167,7 +167,10 @@ func concludeFrom(s *series, plan Plan, setting Setting, noise noises, from chos
 			c.Explanation += fmt.Sprintf("; it ran with a niceness of %d", nice)
 		}
 		if s.untraceable {
-			c.Explanation += "; it fails where it is traced, so that its memory is not known, nor whether it asks to wait until some time"
+			c.Explanation += "; it fails where it is traced, so that it is not known whether it asks to wait until some time"
+			if s.peak == 0 {
+				c.Explanation += ", nor its memory"
+			}
 		}
 		if ns := c.coldNs(); ns > 0 {
 			c.Explanation += fmt.Sprintf("; at a niceness of %d it used %s less CPU time: others displace its data in the caches", favouredNice, stats.Duration(ns, 3))

@@ -3,6 +3,7 @@ package program
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"chronoscope/env"
@@ -172,5 +173,35 @@ func TestIdleHoldsInterrupts(t *testing.T) {
 	quietly := concludeBoth(s, DefaultPlan, quiet, quiet.checks())
 	if quietly.Idle == nil || *quietly.Idle != quietly.Estimate {
 		t.Errorf("without interrupts: %v, and idle %v", quietly.Estimate, quietly.Idle)
+	}
+}
+
+// What waits for a CPU is not told by Linux either, where that is turned off; the only kernel named was gVisor's. One run of many
+// without it took the usual remedy away.
+func TestRemedyForUnknownWaits(t *testing.T) {
+	unknown, known := &Run{Run: process.Run{WaitOf: process.NoThread}}, &Run{Run: process.Run{WaitOf: process.FirstThread}}
+	for _, c := range []struct {
+		used   []*Run
+		kernel bool
+	}{{[]*Run{unknown, unknown, known}, true}, {[]*Run{known, known, unknown}, false}} {
+		k := conclusion{Result: &Result{}, series: &series{}, used: c.used}
+		if got := k.remedy(); strings.Contains(got, "kernel.task_delayacct") != c.kernel || strings.Contains(got, "calmer") == c.kernel {
+			t.Errorf("%d runs: %s", len(c.used), got)
+		}
+	}
+}
+
+// The peak of a program that can't be traced is known if it is large, and was said not to be.
+func TestMemoryOfTheUntraceable(t *testing.T) {
+	for _, peak := range []int64{0, 80 << 20} {
+		s := series{probed: true, untraceable: true}
+		r := s.concluded(20, func(int) Run {
+			run := besideOthers(20, 0.1, 0)
+			run.MaxRSSBytes = peak
+			return run
+		})
+		if strings.Contains(r.Explanation, "its memory") != (r.MaxRSSBytes == nil) {
+			t.Errorf("%d bytes: %s", peak, r.Explanation)
+		}
 	}
 }

@@ -97,8 +97,8 @@ func (c *conclusion) moreRuns() string {
 
 // remedy says what keeps others from delaying the program, or what tells by how much they did.
 func (c *conclusion) remedy() string {
-	if c.unknownWait() != "" {
-		return "a kernel that tells how long threads wait for a CPU, which that of gVisor does not,"
+	if c.most(func(r *Run) bool { return r.WaitOf == process.NoThread }) {
+		return "a kernel that tells how long threads wait for a CPU (Linux after sysctl kernel.task_delayacct=1, and not that of gVisor)"
 	}
 	help := fmt.Sprintf("a calmer machine, a CPU of its own (%s), or, as root, %s", remedy.Of(remedy.CPUs), remedy.Of(remedy.Nice, -20))
 	if c.niceness() < 0 {
