@@ -221,12 +221,22 @@ func (c *command) run(cmd *cobra.Command, args []string, f *flags, s Streams) er
 	if result.afterwards == nil {
 		return err
 	}
-	again, stop := signal.NotifyContext(context.WithoutCancel(ctx), Interruptions()...)
+	ends := Interruptions()
+	if hungUp(ctx) {
+		ends = slices.DeleteFunc(ends, func(s os.Signal) bool { return s == syscall.SIGHUP })
+	}
+	again, stop := signal.NotifyContext(context.WithoutCancel(ctx), ends...)
 	defer stop()
 	if failed := result.afterwards(again); failed != nil {
 		return errors.Join(err, failed)
 	}
 	return err
+}
+
+// hungUp reports whether a hang-up ended ctx. A terminal that closes hangs up, and so does its shell a moment later: the second
+// one is no wish to end what cleans up.
+func hungUp(ctx context.Context) bool {
+	return ctx.Err() != nil && strings.HasPrefix(context.Cause(ctx).Error(), syscall.SIGHUP.String())
 }
 
 // Interruptions returns the signals that interrupt a command.

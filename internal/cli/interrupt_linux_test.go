@@ -192,3 +192,34 @@ func TestHangUpInCleanup(t *testing.T) {
 		t.Errorf("%v, want status 1", err)
 	}
 }
+
+// A terminal that closes hangs up twice: by itself, and by its shell. The second one ended the cleanup that the first had begun.
+func TestCleanupAfterTwoHangUps(t *testing.T) {
+	t.Parallel()
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("SIGHUP is ignored here")
+	}
+	started, cleaning, cleaned := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "cleaning"), filepath.Join(t.TempDir(), "cleaned")
+	command := exec.Command(chronoscope, "run", "--once", "--cleanup", "sh -c 'echo >"+cleaning+"; sleep 0.5; echo >"+cleaned+"'", "--", "sh", "-c", "echo >"+started+"; exec sleep 60")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killer := time.AfterFunc(hung, func() { command.Process.Kill() })
+	defer killer.Stop()
+	for _, file := range []string{started, cleaning} {
+		for deadline := time.Now().Add(hung); time.Now().Before(deadline); {
+			if _, err := os.Stat(file); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		command.Process.Signal(syscall.SIGHUP)
+	}
+	var exit *exec.ExitError
+	if err := command.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
+		t.Errorf("%v, want status 130", err)
+	}
+	if _, err := os.Stat(cleaned); err != nil {
+		t.Errorf("the cleanup did not end: %v", err)
+	}
+}
