@@ -36,13 +36,10 @@ func Accounts(ctx context.Context, o Options, begin func() error, unavailable er
 		return Recording{}, err
 	}
 	start := time.Now()
-	lastAt, joined := start, start
+	lastAt, group := start, members{folder: o.Group}
 	for first := true; first || ctx.Err() == nil && time.Since(start) < o.Duration; first = false {
 		now := time.Now()
-		if o.Group != "" && now.Sub(joined) >= joinEvery {
-			maps.Copy(o.Processes, o.joined())
-			joined = now
-		}
+		maps.Copy(o.Processes, group.now())
 		if !a.look(o.Target, now.Sub(lastAt).Nanoseconds()) && o.Parent == 0 {
 			break
 		}

@@ -40,15 +40,25 @@ type Recording struct {
 // drainEvery is the longest time between two reads of the kernel's event buffers.
 const drainEvery = 50 * time.Millisecond
 
-// joinEvery is the time between looks for processes that have been moved into Options.Group.
-const joinEvery = 200 * time.Millisecond
+// joinEvery is the least time between looks for processes that have been moved into Options.Group. Looks at a group with
+// hundreds of others below it take longer, and come less often: joinShare is the largest share of the time for them.
+const joinEvery, joinShare = 200 * time.Millisecond, 0.02
 
-// joined returns the processes that are in the group now.
-func (o Options) joined() map[int32]bool {
-	if o.Group == "" {
+// members looks for the processes of a group, now and then.
+type members struct {
+	folder string // empty for no group
+	next   time.Time
+}
+
+// now returns the processes that are in the group if it is time for a look; nil otherwise.
+func (m *members) now() map[int32]bool {
+	from := time.Now()
+	if m.folder == "" || from.Before(m.next) {
 		return nil
 	}
-	all, _ := ProcessesOf(o.Group) // the group may have ended
+	all, _ := ProcessesOf(m.folder) // the group may have ended
+	took := time.Since(from)
+	m.next = from.Add(max(joinEvery, time.Duration(float64(took)/joinShare)))
 	return all
 }
 
@@ -81,14 +91,14 @@ func Record(ctx context.Context, o Options, begin func() error) (Recording, erro
 	}
 	var late *Period
 	begun := time.Now()
-	end, settled, turned, read, checked, joined := begun.Add(o.Duration), begun, begun, begun, begun, begun
+	end, settled, turned, read, checked := begun.Add(o.Duration), begun, begun, begun, begun
+	group := members{folder: o.Group}
 	earlier := stolen // at the last but one turn
 	for ctx.Err() == nil && time.Now().Before(end) && a.Alive() {
 		r.Wait(max(0, min(drainEvery, time.Until(end))))
 		a.Add(r.Take())
-		if time.Since(joined) >= joinEvery {
-			a.Join(o.joined())
-			joined = time.Now()
+		if all := group.now(); len(all) > 0 {
+			a.Join(all)
 		}
 		a.RegroupNew(watch.groupOf)
 		if time.Since(read) >= quotaEvery {
