@@ -84,7 +84,7 @@ func (c *conclusion) sayDelays() string {
 		wall, interrupts := float64(r.WallNs), known(r.InterruptsNs)
 		low, high := c.low[i]+interrupts, math.Max(c.high[i], math.Min(c.high[i]+interrupts, known(r.grossHighNs))) // with them
 		atLeast := math.Max(0, wall-high)
-		least, most, apart = append(least, atLeast), append(most, math.Max(atLeast, wall-low)), append(apart, (high-low)/math.Max(1, wall))
+		least, most, apart = append(least, atLeast), append(most, math.Max(atLeast, wall-low)), append(apart, (high-low)/math.Max(1, c.high[i]))
 	}
 	if c.interrupted = stats.Median(apart) <= math.Max(boundsApart, c.plan.Precision); c.interrupted {
 		return "interrupts took " + stats.Duration(c.typical(func(r *Run) float64 { return r.InterruptsNs }), 3) + ", and how much of that made it longer is not known"

@@ -393,6 +393,7 @@ func TestWhoKeepsBoundsApart(t *testing.T) {
 		"it looks at a clock, and others took 5 ms":     {43.5 * ms, 45 * ms, 45 * ms, true},
 		"it may have left work undone":                  {48 * ms, 55 * ms, 50 * ms, false},
 		"others took up to 5 ms":                        {43.5 * ms, 48.5 * ms, 50 * ms, false},
+		"others took from 7 to 7.9 ms":                  {40.6 * ms, 41.5 * ms, 43 * ms, false}, // 2.2 % of it, and 1.8 % of the wall time
 		"it was delayed, and may have left undone 3 ms": {40.5 * ms, 45 * ms, 42 * ms, false},
 	} {
 		run := Run{InterruptsNs: 1.5 * ms, grossHighNs: c.grossNs}

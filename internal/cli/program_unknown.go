@@ -18,7 +18,7 @@ var unknownOfRuns = []struct {
 	{func(r program.RunReport) bool { return !r.ThrottledNs.Known() }, "throttled_ns is null of runs during which the control groups were not looked at (every few milliseconds), or where they only tell that they were throttled, or /proc does not tell which they are"},
 	{func(r program.RunReport) bool { return !r.InterruptsNs.Known() }, "interrupts_ns is null where what interrupts the CPUs is not known"},
 	{func(r program.RunReport) bool { return r.MinorFaults == nil }, "voluntary_switches, involuntary_switches, minor_faults and major_faults are null where the system counts none of them, as in gVisor"},
-	{func(r program.RunReport) bool { return r.MaxRSSBytes == nil }, "max_rss_bytes is null of runs that were not traced and whose memory is less than twice that of this command: the system may tell that of this command there"},
+	{func(r program.RunReport) bool { return r.MaxRSSBytes == nil }, "max_rss_bytes is null of runs that were not traced and used less than twice the memory of this command: the system may then tell this command's"},
 	{func(r program.RunReport) bool { return !r.CoreHz.Known() }, "core_hz is null where the core's rate can't be measured"},
 	{func(r program.RunReport) bool { return !r.LowNs.Known() || !r.HighNs.Known() }, "low_ns and high_ns are null where too little is known of a run to bound its time"},
 }

@@ -207,7 +207,7 @@ func (v gateVerdict) err() error {
 	case len(untold) > 0:
 		others := ""
 		if len(untold) > 1 {
-			others = fmt.Sprintf(" (nor can it of %s)", listed(namesOf(untold[1:])))
+			others = fmt.Sprintf(" (nor of %s)", listed(namesOf(untold[1:])))
 		}
 		return fmt.Errorf("%s: %s can't be told: %s%s", flag, untold[0].untold(), untold[0].unknown(v.rule.allowed), others)
 	case v.told == 0 && !v.rule.undecidedPasses:

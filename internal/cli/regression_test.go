@@ -329,7 +329,7 @@ func TestUndecidedAreToldApart(t *testing.T) {
 	if got := gate(all[:1], gateRule{flag: "--gate", allowed: 0.05, undecidedPasses: true}).warning(); !strings.Contains(got, "undecided: x: "+why) {
 		t.Error(got)
 	}
-	if got := gate(all, gateRule{flag: "--gate", allowed: 0.05}).err().Error(); !strings.Contains(got, why) || !strings.HasSuffix(got, " (nor can it of y, z)") {
+	if got := gate(all, gateRule{flag: "--gate", allowed: 0.05}).err().Error(); !strings.Contains(got, why) || !strings.HasSuffix(got, " (nor of y, z)") {
 		t.Error(got)
 	}
 }
