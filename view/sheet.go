@@ -290,7 +290,7 @@ func (f *folds) lines(all, most int) (lines []Line) {
 	for _, what := range f.order {
 		names := ""
 		if len(f.names[what]) != all {
-			names = listed(f.names[what], most)
+			names = listed(distinct(f.names[what], func(name string) string { return name }), most)
 		}
 		about := strings.TrimSpace(what.mark + " " + names)
 		if about == "" {
