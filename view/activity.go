@@ -350,10 +350,13 @@ func switching(w *activity.Switching) Section {
 		Title:  "What a context switch and cold caches cost",
 		Lead:   "One walk through a working set: warm, after a switch to a thread that touches nothing, and after one that sweeps the caches.",
 		Legend: []Key{{Mark: "dot", Look: "s1", Text: "warm"}, {Mark: "ring", Look: "s0", Text: "after a switch"}, {Mark: "diamond", Look: "s2", Text: "caches swept"}},
-		Lines: []Line{{Strong: "A context switch", Text: fmt.Sprintf("on CPU %d costs %s (%s), at least %s, 95 in 100 below %s",
-			w.CPU, short(w.Cost), bounds, duration(w.LeastNs), duration(w.P95Ns))}},
-		Table: t,
+		Table:  t,
 	}
+	cost := Line{Strong: "A context switch", Text: fmt.Sprintf("on CPU %d has an unknown cost", w.CPU)}
+	if w.Cost.Value > 0 {
+		cost.Text = fmt.Sprintf("on CPU %d costs %s (%s), at least %s, 95 in 100 below %s", w.CPU, short(w.Cost), bounds, duration(w.LeastNs), duration(w.P95Ns))
+	}
+	s.Lines = []Line{cost}
 	s.Lines = append(s.Lines, reasonLines(w.Verdict, "", w.Reasons)...)
 	for _, c := range w.Caveats {
 		s.Lines = append(s.Lines, say("caveat: %s", c))
