@@ -167,10 +167,14 @@ func TestCleanupAfterAnInterruption(t *testing.T) {
 	}
 }
 
+// hangUpIgnored says that this process was started with SIGHUP ignored, as by nohup. Tests of serve change what
+// signal.Ignored tells, and not what programs inherit.
+var hangUpIgnored = signal.Ignored(syscall.SIGHUP)
+
 // A hang-up ends what cleans up, as an interruption does. It was lost: the status was 0, and a cleanup that hangs stayed.
 func TestHangUpInCleanup(t *testing.T) {
 	t.Parallel()
-	if signal.Ignored(syscall.SIGHUP) {
+	if hangUpIgnored {
 		t.Skip("SIGHUP is ignored here")
 	}
 	started := filepath.Join(t.TempDir(), "started")
@@ -196,7 +200,7 @@ func TestHangUpInCleanup(t *testing.T) {
 // A terminal that closes hangs up twice: by itself, and by its shell. The second one ended the cleanup that the first had begun.
 func TestCleanupAfterTwoHangUps(t *testing.T) {
 	t.Parallel()
-	if signal.Ignored(syscall.SIGHUP) {
+	if hangUpIgnored {
 		t.Skip("SIGHUP is ignored here")
 	}
 	started, cleaning, cleaned := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "cleaning"), filepath.Join(t.TempDir(), "cleaned")
