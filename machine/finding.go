@@ -214,11 +214,14 @@ func judgeSandbox(m *Machine) *Finding {
 }
 
 func judgeEmulation(m *Machine) *Finding {
-	if !m.Emulated {
-		return nil
+	const effect = "instructions and counters are the emulator's: no time here says anything about real hardware"
+	switch {
+	case m.Emulated:
+		return spoiling(fmt.Sprintf("an emulator runs this %s program on another CPU", m.Arch), effect, "use a chronoscope that is built for this machine's CPU")
+	case m.Hypervisor == emulator:
+		return spoiling("QEMU emulates this machine's CPUs", effect, "let the host's KVM run the machine (qemu -accel kvm)")
 	}
-	return spoiling(fmt.Sprintf("an emulator runs this %s program on another CPU", m.Arch),
-		"instructions and counters are the emulator's: no time here says anything about real hardware", "use a chronoscope that is built for this machine's CPU")
+	return nil
 }
 
 func count(n int, noun string) string {

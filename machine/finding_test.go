@@ -52,6 +52,7 @@ func TestFindings(t *testing.T) {
 		{"guest", Machine{Hypervisor: "kvm"}, "hypervisor", Note, "kvm"},
 
 		{"emulated", Machine{Arch: "arm64", Emulated: true}, "emulation", Warning, "arm64"},
+		{"emulated machine", Machine{Arch: "amd64", Hypervisor: "qemu-tcg"}, "emulation", Warning, "QEMU"},
 		{"gVisor", Machine{Kernel: "4.19.0-gvisor"}, "sandbox", Warning, "gVisor"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

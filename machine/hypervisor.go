@@ -19,6 +19,9 @@ const nested = " on "
 // unknownHypervisor is a hypervisor that did not tell its name.
 const unknownHypervisor = Text("unknown")
 
+// emulator is QEMU without the help of a hypervisor: its compiler translates each instruction.
+const emulator Text = "qemu-tcg"
+
 // hypervisorVendors maps the signatures in CPUID leaf 0x40000000 to hypervisors (for KVM
 // Documentation/virt/kvm/x86/cpuid.rst).
 var hypervisorVendors = map[string]Text{
@@ -28,7 +31,7 @@ var hypervisorVendors = map[string]Text{
 	"lrpepyh vr":   "parallels",
 	"Microsoft Hv": "hyperv",
 	"prl hyperv":   "parallels",
-	"TCGTCGTCGTCG": "qemu-tcg",
+	"TCGTCGTCGTCG": emulator,
 	"VBoxVBoxVBox": "virtualbox",
 	"VMwareVMware": "vmware",
 	"XenVMMXenVMM": "xen",
