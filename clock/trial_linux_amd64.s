@@ -28,6 +28,7 @@
 //
 // The child uses system calls only and never enters Go code: other threads'
 // locks are held forever in its copy of the process.
+// Signals have their default actions there: gVisor calls Go's handlers although they are blocked.
 TEXT ·cloneTrial(SB), NOSPLIT, $32-32
 	MOVQ    i+0(FP), R12
 	MOVBLZX disable+8(FP), R13
