@@ -68,8 +68,8 @@ func (a awaited) await(ctx context.Context) (Run, error) {
 }
 
 // peakBeyond returns the peak of memory that wait4(2) tells of an untraced program, or 0 if that may be the peak of this
-// process, ourBytes, which the kernel counts at the exec. Its count differs from the one that /proc shows by some pages for
-// each CPU: only a peak of twice as much is surely the program's.
+// process, ourBytes, which the kernel counts at the exec. That count and /proc's differ by some pages for each CPU: only a
+// peak of twice as much is surely the program's.
 func peakBeyond(toldBytes, ourBytes int64) int64 {
 	if ourBytes == 0 || toldBytes < 2*ourBytes {
 		return 0

@@ -84,7 +84,7 @@ func TestBenchSummary(t *testing.T) {
 // Two packages may have a benchmark of one name: the summary, the annotation and the reasons did not say which one is slower or failed.
 func TestBenchmarksOfOneName(t *testing.T) {
 	d := gatedBench()
-	other := d.Results[len(d.Results)-1] // the one that failed
+	other := d.Results[len(d.Results)-1] // which failed
 	name := "BenchmarkOpen"
 	other.Package, other.Name = "example.com/other", name
 	d.Results = append(d.Results, other)

@@ -171,46 +171,19 @@ func TestCleanupAfterAnInterruption(t *testing.T) {
 // signal.Ignored tells, and not what programs inherit.
 var hangUpIgnored = signal.Ignored(syscall.SIGHUP)
 
-// A hang-up ends what cleans up, as an interruption does. It was lost: the status was 0, and a cleanup that hangs stayed.
-func TestHangUpInCleanup(t *testing.T) {
-	t.Parallel()
+// hangUp starts this command, sends it SIGHUP once each of the files is there, and compares its exit status.
+func hangUp(t *testing.T, status int, files []string, args ...string) {
+	t.Helper()
 	if hangUpIgnored {
 		t.Skip("SIGHUP is ignored here")
 	}
-	started := filepath.Join(t.TempDir(), "started")
-	command := exec.Command(chronoscope, "run", "--runs", "2", "--cleanup", "sh -c 'echo >"+started+"; exec sleep 60'", "--", "true")
+	command := exec.Command(chronoscope, args...)
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	killer := time.AfterFunc(hung, func() { command.Process.Kill() })
 	defer killer.Stop()
-	for deadline := time.Now().Add(hung); time.Now().Before(deadline); {
-		if _, err := os.Stat(started); err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	command.Process.Signal(syscall.SIGHUP)
-	var exit *exec.ExitError
-	if err := command.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Errorf("%v, want status 1", err)
-	}
-}
-
-// A terminal that closes hangs up twice: by itself, and by its shell. The second one ended the cleanup that the first had begun.
-func TestCleanupAfterTwoHangUps(t *testing.T) {
-	t.Parallel()
-	if hangUpIgnored {
-		t.Skip("SIGHUP is ignored here")
-	}
-	started, cleaning, cleaned := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "cleaning"), filepath.Join(t.TempDir(), "cleaned")
-	command := exec.Command(chronoscope, "run", "--once", "--cleanup", "sh -c 'echo >"+cleaning+"; sleep 0.5; echo >"+cleaned+"'", "--", "sh", "-c", "echo >"+started+"; exec sleep 60")
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	killer := time.AfterFunc(hung, func() { command.Process.Kill() })
-	defer killer.Stop()
-	for _, file := range []string{started, cleaning} {
+	for _, file := range files {
 		for deadline := time.Now().Add(hung); time.Now().Before(deadline); {
 			if _, err := os.Stat(file); err == nil {
 				break
@@ -220,9 +193,24 @@ func TestCleanupAfterTwoHangUps(t *testing.T) {
 		command.Process.Signal(syscall.SIGHUP)
 	}
 	var exit *exec.ExitError
-	if err := command.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
-		t.Errorf("%v, want status 130", err)
+	if err := command.Wait(); !errors.As(err, &exit) || exit.ExitCode() != status {
+		t.Errorf("%v, want status %d", err, status)
 	}
+}
+
+// A hang-up ends what cleans up, as an interruption does. It was lost: the status was 0, and a cleanup that hangs stayed.
+func TestHangUpInCleanup(t *testing.T) {
+	t.Parallel()
+	started := filepath.Join(t.TempDir(), "started")
+	hangUp(t, 1, []string{started}, "run", "--runs", "2", "--cleanup", "sh -c 'echo >"+started+"; exec sleep 60'", "--", "true")
+}
+
+// A terminal that closes hangs up twice: by itself, and by its shell. The second one ended the cleanup that the first had begun.
+func TestCleanupAfterTwoHangUps(t *testing.T) {
+	t.Parallel()
+	started, cleaning, cleaned := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "cleaning"), filepath.Join(t.TempDir(), "cleaned")
+	hangUp(t, 130, []string{started, cleaning},
+		"run", "--once", "--cleanup", "sh -c 'echo >"+cleaning+"; sleep 0.5; echo >"+cleaned+"'", "--", "sh", "-c", "echo >"+started+"; exec sleep 60")
 	if _, err := os.Stat(cleaned); err != nil {
 		t.Errorf("the cleanup did not end: %v", err)
 	}
